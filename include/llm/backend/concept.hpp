@@ -1,0 +1,121 @@
+// What a backend is: memory and a list of kernels on pointers and run-time sizes.
+//
+// Letters: M rows of a product, N outputs, K inputs; B batch, T query time, S key time, H query heads, K KV heads, E head width,
+// V vocabulary. All matrices are row-major and dense unless strides are named; all sizes are 64-bit.
+// `compute` is compute_t<T>: double for double, float for float and bf16. Kernels read T, compute in `compute`, write T.
+// A gradient output d_x comes with `bool add`: true adds to what is there, false overwrites (the memory may be uninitialised).
+// Kernels do not check their arguments; ops do. A null pointer is allowed only where said. Empty sizes are allowed everywhere.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include <llm/core/dtype.hpp>
+
+namespace llm {
+
+/// How RMSNorm rounds when T is narrower than its compute type: bf16(n) * gain, or bf16(n * gain). See Config::norm_rounding.
+enum class Rounding : std::uint8_t { round_then_gain, gain_then_round };
+
+enum class Activation : std::uint8_t { silu, gelu_tanh, gelu_erf };
+
+/// Sizes of one attention call. q and y are [B, T, H, E] dense. k and v are addressed by strides, in elements, so that a KV cache
+/// is read in place: element (b, s, head, e) is at b * kv_batch_stride + s * kv_position_stride + head * kv_head_stride + e.
+/// Row b has S keys, or kv_lengths[b] when that is not null; its query t stands at position (keys of b) - T + t.
+/// With `causal` a query sees positions up to its own; with window W > 0 it sees only positions above its own - W.
+/// Query head h reads KV head h / (H / K). Scores are scaled by `scale`.
+struct AttentionArgs {
+  std::int64_t B = 0, T = 0, S = 0, H = 0, K = 0, E = 0;
+  std::int64_t kv_batch_stride = 0, kv_position_stride = 0, kv_head_stride = 0;
+  const std::int64_t* kv_lengths = nullptr;
+  std::int64_t window = 0;
+  bool causal = true;
+  double scale = 1.0;
+};
+
+/// Sizes of one rotary embedding call: x and y are [B, T, heads, E] dense and may be the same memory; the first `width` elements of a head are rotated, the
+/// rest copied. Row b, time t stands at position starts[b] + t, or start + t when starts is null. cos and sin are [positions, width / 2] f32.
+/// inverse turns the other way, which is the backward pass.
+struct RopeArgs {
+  std::int64_t B = 0, T = 0, heads = 0, E = 0, width = 0;
+  const float* cos = nullptr;
+  const float* sin = nullptr;
+  const std::int64_t* starts = nullptr;
+  std::int64_t start = 0;
+  bool interleaved = false;
+  bool inverse = false;
+};
+
+/// One AdamW step: decoupled weight decay. Source: arXiv:1711.05101, as torch.optim.AdamW computes it.
+/// correction1 = 1 - beta1^step, correction2 = 1 - beta2^step with step counted from 1; gradients are multiplied by grad_scale first.
+struct AdamWArgs {
+  double lr = 0, beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0;
+  double correction1 = 1, correction2 = 1, grad_scale = 1;
+};
+
+/// Where tensors of a backend live. allocate returns 64-byte aligned memory or throws; release gives it back.
+template <class M>
+concept memory_space = requires(void* p, const void* from, std::size_t bytes) {
+  { M::allocate(bytes) } -> std::same_as<void*>;
+  { M::release(p, bytes) } noexcept;
+  { M::copy_to_host(p, from, bytes) };
+  { M::copy_from_host(p, from, bytes) };
+};
+
+// clang-format off
+
+/// The kernels, for element type T. backend/reference/ has the specification of each, one loop a page.
+template <class B, class T>
+concept backend_for = memory_space<typename B::memory> && requires(
+    T* y, const T* x, compute_t<T>* stat, const compute_t<T>* cstat, const std::int32_t* ids, std::int64_t n, bool add, double s,
+    const void* packed, const AttentionArgs& attention, const RopeArgs& rope, const AdamWArgs& adamw) {
+  // elementwise on n elements
+  { B::template fill<T>(y, n, s) };
+  { B::template copy<T>(y, x, n) };
+  { B::template add<T>(x, x, y, n) };                       // y = a + b
+  { B::template accumulate<T>(y, x, n) };                   // y += x
+  { B::template scale<T>(y, n, s) };                        // y *= s
+  { B::template sum<T>(x, n) } -> std::same_as<double>;
+  { B::template sum_of_squares<T>(x, n) } -> std::same_as<double>;
+  // y[M,N] = x[M,K] w[N,K]^T + bias[N] (bias may be null), and its gradients
+  { B::template linear_forward<T>(x, x, x, y, n, n, n) };
+  { B::template linear_backward_input<T>(x, x, y, n, n, n, add) };    // dx[M,K] from dy[M,N], w[N,K]
+  { B::template linear_backward_weight<T>(x, x, y, n, n, n, add) };   // dw[N,K] from dy[M,N], x[M,K]
+  { B::template linear_backward_bias<T>(x, y, n, n, add) };           // db[N] from dy[M,N]
+  // the same product with w stored in any format, rows of K elements (whole blocks)
+  { B::template linear_forward_stored<T>(x, DType::q8_0, packed, x, y, n, n, n) };
+  // rows of a table [V, D] by id; backward always adds into dtable. index_outside: position of the first id not in [0, V), or -1
+  { B::template embedding_forward<T>(ids, x, y, n, n) };              // n ids, D
+  { B::template embedding_backward<T>(ids, x, y, n, n, n) };          // n ids, V, D
+  { B::index_outside(ids, n, n) } -> std::same_as<std::int64_t>;
+  // norms over rows [rows, cols]; the saved statistics are in `compute`
+  { B::template rms_norm_forward<T>(x, x, y, stat, n, n, s, Rounding::round_then_gain) };   // x, gain, y, inv_rms (may be null)
+  { B::template rms_norm_backward<T>(x, x, x, cstat, y, y, n, n, add, add) };               // dy, x, gain, inv_rms, dx, dgain
+  { B::template layer_norm_forward<T>(x, x, x, y, stat, stat, n, n, s) };                   // x, gain, bias, y, mean, inv_std (may be null)
+  { B::template layer_norm_backward<T>(x, x, x, cstat, cstat, y, y, y, n, n, add, add) };   // dy, x, gain, mean, inv_std, dx, dgain, dbias
+  { B::template rope<T>(rope, x, y, add) };
+  // activations on n elements
+  { B::template activation_forward<T>(Activation::silu, x, y, n) };
+  { B::template activation_backward<T>(Activation::silu, x, x, y, n, add) };                // dy, x, dx
+  { B::template swiglu_forward<T>(x, x, y, n) };                                            // silu(gate) * up
+  { B::template swiglu_backward<T>(x, x, x, y, y, n, add, add) };                           // dy, gate, up, dgate, dup
+  // softmax over rows; -inf is allowed
+  { B::template softmax_forward<T>(x, y, n, n) };
+  { B::template softmax_backward<T>(x, x, y, n, n, add) };                                  // dy, y, dx
+  // rows of logits [rows, V]: loss = lse - logit[target], 0 where target == ignore; backward writes (softmax - one_hot) * scale,
+  // 0 where ignored, and dlogits may be the logits themselves
+  { B::template cross_entropy_forward<T>(x, ids, stat, stat, n, n, n) };                    // logits, targets, losses, lse, rows, V, ignore
+  { B::template cross_entropy_backward<T>(x, ids, cstat, s, y, n, n, n) };                  // logits, targets, lse, scale, dlogits, rows, V, ignore
+  // attention; lse [B, T, H] may be null in forward
+  { B::template attention_forward<T, T>(attention, x, x, x, y, stat) };                     // q, k, v, y, lse
+  { B::template attention_backward<T>(attention, x, x, x, x, x, cstat, y, y, y, add, add, add) };  // q, k, v, y, dy, lse, dq, dk, dv
+  // copies rows [B, T, width] into a cache of type KV: row (b, t) goes to b * batch_stride + (starts[b] + t) * width
+  { B::template cache_append<T, T>(x, y, n, n, n, n, (const std::int64_t*)nullptr) };       // rows, cache, B, T, width, batch_stride, starts
+  // parameter, f32 master copy (null: the parameter itself is the master), gradient, first and second moment
+  { B::template adamw<T>(adamw, y, stat, x, stat, stat, n) };
+};
+
+// clang-format on
+
+}  // namespace llm

@@ -1,0 +1,134 @@
+// Element types: bf16 and f16 storage, the run-time tag DType, and how many bytes a number of elements takes.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string_view>
+
+#include <llm/core/error.hpp>
+#include <llm/detail/platform.hpp>
+
+namespace llm {
+
+/// bfloat16 storage: the upper half of a float. Converts from float with round to nearest even; arithmetic happens in float.
+struct bf16 {
+  std::uint16_t bits = 0;
+
+  bf16() = default;
+  LLM_HOST_DEVICE constexpr explicit bf16(float value) : bits(round(value)) {}
+  LLM_HOST_DEVICE constexpr explicit bf16(double value) : bf16(static_cast<float>(value)) {}
+  LLM_HOST_DEVICE constexpr operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+
+ private:
+  LLM_HOST_DEVICE static constexpr std::uint16_t round(float value) {
+    const auto u = std::bit_cast<std::uint32_t>(value);
+    if ((u & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((u >> 16) | 0x40u);  // keep NaN a NaN
+    return static_cast<std::uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+  }
+};
+
+/// IEEE half precision storage, round to nearest even, subnormals kept.
+struct f16 {
+  std::uint16_t bits = 0;
+
+  f16() = default;
+  LLM_HOST_DEVICE constexpr explicit f16(float value) : bits(round(value)) {}
+  LLM_HOST_DEVICE constexpr explicit f16(double value) : f16(static_cast<float>(value)) {}
+  LLM_HOST_DEVICE constexpr operator float() const {
+    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
+    const std::uint32_t exponent = (bits >> 10) & 0x1fu;
+    const std::uint32_t mantissa = bits & 0x3ffu;
+    if (exponent == 0x1fu) return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
+    if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112u) << 23) | (mantissa << 13));
+    const float magnitude = static_cast<float>(mantissa) * 5.9604644775390625e-08f;  // 2^-24
+    return sign ? -magnitude : magnitude;
+  }
+
+ private:
+  LLM_HOST_DEVICE static constexpr std::uint16_t round(float value) {
+    const auto u = std::bit_cast<std::uint32_t>(value);
+    const auto sign = static_cast<std::uint16_t>((u >> 16) & 0x8000u);
+    const std::uint32_t a = u & 0x7fffffffu;
+    if (a > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);
+    if (a >= 0x47800000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // 65536 and more, infinity
+    if (a < 0x38800000u) {                                                     // subnormal in f16: let float round it
+      const float shifted = std::bit_cast<float>(a) + 0.5f;                    // one ulp of [0.5, 1) is 2^-24
+      return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
+    }
+    const std::uint32_t rounded = a + 0xfffu + ((a >> 13) & 1u);
+    return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
+  }
+};
+
+/// How stored elements are encoded, as a run-time tag. Block formats are GGML's.
+enum class DType : std::uint8_t { f64, f32, bf16, f16, i64, i32, u8, q8_0 };
+
+/// Elements of one block and the bytes it takes; plain types have blocks of one element.
+struct BlockFormat {
+  std::int64_t elements;
+  std::int64_t bytes;
+};
+
+constexpr BlockFormat block_format(DType type) {
+  switch (type) {
+    case DType::f64:
+    case DType::i64: return {1, 8};
+    case DType::f32:
+    case DType::i32: return {1, 4};
+    case DType::bf16:
+    case DType::f16: return {1, 2};
+    case DType::u8: return {1, 1};
+    case DType::q8_0: return {32, 34};  // an f16 scale and 32 signed bytes
+  }
+  return {1, 0};
+}
+
+constexpr std::string_view to_string(DType type) {
+  switch (type) {
+    case DType::f64: return "f64";
+    case DType::f32: return "f32";
+    case DType::bf16: return "bf16";
+    case DType::f16: return "f16";
+    case DType::i64: return "i64";
+    case DType::i32: return "i32";
+    case DType::u8: return "u8";
+    case DType::q8_0: return "q8_0";
+  }
+  return "?";
+}
+
+/// Bytes that `count` elements take. Throws ShapeError when the count is negative, not a whole number of blocks, or overflows.
+constexpr std::int64_t storage_bytes(DType type, std::int64_t count) {
+  const BlockFormat format = block_format(type);
+  if (count < 0 || count % format.elements != 0)
+    throw ShapeError(detail::concat("llm::storage_bytes: ", count, " elements are not a whole number of ", to_string(type),
+                                    " blocks of ", format.elements));
+  if (count / format.elements > INT64_MAX / format.bytes)
+    throw ShapeError(detail::concat("llm::storage_bytes: ", count, " elements of ", to_string(type), " exceed 2^63 bytes"));
+  return count / format.elements * format.bytes;
+}
+
+/// The tag of a C++ element type.
+template <class T>
+inline constexpr DType dtype_of = [] {
+  static_assert(sizeof(T) == 0, "llm::dtype_of<T>: T must be double, float, llm::bf16, llm::f16, int64_t, int32_t or uint8_t");
+  return DType::u8;
+}();
+template <> inline constexpr DType dtype_of<double> = DType::f64;
+template <> inline constexpr DType dtype_of<float> = DType::f32;
+template <> inline constexpr DType dtype_of<bf16> = DType::bf16;
+template <> inline constexpr DType dtype_of<f16> = DType::f16;
+template <> inline constexpr DType dtype_of<std::int64_t> = DType::i64;
+template <> inline constexpr DType dtype_of<std::int32_t> = DType::i32;
+template <> inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
+
+namespace detail {
+template <class T> struct Compute { using type = float; };
+template <> struct Compute<double> { using type = double; };
+}  // namespace detail
+
+/// The type in which arithmetic and statistics happen for elements of type T: double for double, else float.
+template <class T>
+using compute_t = typename detail::Compute<T>::type;
+
+}  // namespace llm

@@ -1,0 +1,67 @@
+// The exceptions of the library. Every one derives from llm::Error and says what was called, expected and found.
+#pragma once
+
+#include <concepts>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace llm {
+
+/// Base of everything the library throws.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Run-time extents that do not fit: the wrong length, rank or element count.
+class ShapeError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A Config that breaks a rule, or that differs from what a file or checkpoint says.
+class ConfigError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// An argument out of its range: a token id, a temperature, a step count.
+class ValueError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A number that must be finite is not: loss, gradient norm, logits.
+class NumericError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A file that cannot be read or written, or whose content breaks its format. Names the file.
+class FileError : public Error {
+ public:
+  using Error::Error;
+};
+
+namespace detail {
+
+inline void append(std::string& out, std::string_view text) { out.append(text); }
+template <std::integral I>
+void append(std::string& out, I value) {
+  if constexpr (std::same_as<I, bool>) out.append(value ? "true" : "false");
+  else if constexpr (std::same_as<I, char>) out.push_back(value);
+  else out.append(std::to_string(value));
+}
+inline void append(std::string& out, double value) { out.append(std::to_string(value)); }
+
+/// Joins strings and numbers into the text of a message.
+template <class... Parts>
+std::string concat(const Parts&... parts) {
+  std::string out;
+  (append(out, parts), ...);
+  return out;
+}
+
+}  // namespace detail
+}  // namespace llm
