@@ -34,9 +34,9 @@ struct AttentionArgs {
   double scale = 1.0;
 };
 
-/// Sizes of one rotary embedding call: x and y are [B, T, heads, E] dense and may be the same memory; the first `width` elements of a head are rotated, the
-/// rest copied. Row b, time t stands at position starts[b] + t, or start + t when starts is null. cos and sin are [positions, width / 2] f32.
-/// inverse turns the other way, which is the backward pass.
+/// Sizes of one rotary embedding call: x and y are [B, T, heads, E] dense and may be the same memory; the first `width` elements of a head
+/// are rotated, the rest copied. Row b, time t stands at position starts[b] + t, or start + t when starts is null. cos and sin are
+/// [positions, width / 2] f32. inverse turns the other way, which is the backward pass.
 struct RopeArgs {
   std::int64_t B = 0, T = 0, heads = 0, E = 0, width = 0;
   const float* cos = nullptr;
@@ -58,9 +58,10 @@ struct AdamWArgs {
 template <class M>
 concept memory_space = requires(void* p, const void* from, std::size_t bytes) {
   { M::allocate(bytes) } -> std::same_as<void*>;
-  { M::release(p, bytes) } noexcept;
-  { M::copy_to_host(p, from, bytes) };
-  { M::copy_from_host(p, from, bytes) };
+  { M::release(p, bytes) }
+  noexcept;
+  {M::copy_to_host(p, from, bytes)};
+  {M::copy_from_host(p, from, bytes)};
 };
 
 // clang-format off

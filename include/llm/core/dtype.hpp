@@ -51,8 +51,8 @@ struct f16 {
     const std::uint32_t a = u & 0x7fffffffu;
     if (a > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);
     if (a >= 0x47800000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // 65536 and more, infinity
-    if (a < 0x38800000u) {                                                     // subnormal in f16: let float round it
-      const float shifted = std::bit_cast<float>(a) + 0.5f;                    // one ulp of [0.5, 1) is 2^-24
+    if (a < 0x38800000u) {                                                    // subnormal in f16: let float round it
+      const float shifted = std::bit_cast<float>(a) + 0.5f;                   // one ulp of [0.5, 1) is 2^-24
       return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
     }
     const std::uint32_t rounded = a + 0xfffu + ((a >> 13) & 1u);
@@ -72,27 +72,40 @@ struct BlockFormat {
 constexpr BlockFormat block_format(DType type) {
   switch (type) {
     case DType::f64:
-    case DType::i64: return {1, 8};
+    case DType::i64:
+      return {1, 8};
     case DType::f32:
-    case DType::i32: return {1, 4};
+    case DType::i32:
+      return {1, 4};
     case DType::bf16:
-    case DType::f16: return {1, 2};
-    case DType::u8: return {1, 1};
-    case DType::q8_0: return {32, 34};  // an f16 scale and 32 signed bytes
+    case DType::f16:
+      return {1, 2};
+    case DType::u8:
+      return {1, 1};
+    case DType::q8_0:
+      return {32, 34};  // an f16 scale and 32 signed bytes
   }
   return {1, 0};
 }
 
 constexpr std::string_view to_string(DType type) {
   switch (type) {
-    case DType::f64: return "f64";
-    case DType::f32: return "f32";
-    case DType::bf16: return "bf16";
-    case DType::f16: return "f16";
-    case DType::i64: return "i64";
-    case DType::i32: return "i32";
-    case DType::u8: return "u8";
-    case DType::q8_0: return "q8_0";
+    case DType::f64:
+      return "f64";
+    case DType::f32:
+      return "f32";
+    case DType::bf16:
+      return "bf16";
+    case DType::f16:
+      return "f16";
+    case DType::i64:
+      return "i64";
+    case DType::i32:
+      return "i32";
+    case DType::u8:
+      return "u8";
+    case DType::q8_0:
+      return "q8_0";
   }
   return "?";
 }
@@ -101,8 +114,8 @@ constexpr std::string_view to_string(DType type) {
 constexpr std::int64_t storage_bytes(DType type, std::int64_t count) {
   const BlockFormat format = block_format(type);
   if (count < 0 || count % format.elements != 0)
-    throw ShapeError(detail::concat("llm::storage_bytes: ", count, " elements are not a whole number of ", to_string(type),
-                                    " blocks of ", format.elements));
+    throw ShapeError(detail::concat("llm::storage_bytes: ", count, " elements are not a whole number of ", to_string(type), " blocks of ",
+                                    format.elements));
   if (count / format.elements > INT64_MAX / format.bytes)
     throw ShapeError(detail::concat("llm::storage_bytes: ", count, " elements of ", to_string(type), " exceed 2^63 bytes"));
   return count / format.elements * format.bytes;
@@ -114,17 +127,30 @@ inline constexpr DType dtype_of = [] {
   static_assert(sizeof(T) == 0, "llm::dtype_of<T>: T must be double, float, llm::bf16, llm::f16, int64_t, int32_t or uint8_t");
   return DType::u8;
 }();
-template <> inline constexpr DType dtype_of<double> = DType::f64;
-template <> inline constexpr DType dtype_of<float> = DType::f32;
-template <> inline constexpr DType dtype_of<bf16> = DType::bf16;
-template <> inline constexpr DType dtype_of<f16> = DType::f16;
-template <> inline constexpr DType dtype_of<std::int64_t> = DType::i64;
-template <> inline constexpr DType dtype_of<std::int32_t> = DType::i32;
-template <> inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
+template <>
+inline constexpr DType dtype_of<double> = DType::f64;
+template <>
+inline constexpr DType dtype_of<float> = DType::f32;
+template <>
+inline constexpr DType dtype_of<bf16> = DType::bf16;
+template <>
+inline constexpr DType dtype_of<f16> = DType::f16;
+template <>
+inline constexpr DType dtype_of<std::int64_t> = DType::i64;
+template <>
+inline constexpr DType dtype_of<std::int32_t> = DType::i32;
+template <>
+inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
 
 namespace detail {
-template <class T> struct Compute { using type = float; };
-template <> struct Compute<double> { using type = double; };
+template <class T>
+struct Compute {
+  using type = float;
+};
+template <>
+struct Compute<double> {
+  using type = double;
+};
 }  // namespace detail
 
 /// The type in which arithmetic and statistics happen for elements of type T: double for double, else float.

@@ -49,9 +49,12 @@ namespace detail {
 inline void append(std::string& out, std::string_view text) { out.append(text); }
 template <std::integral I>
 void append(std::string& out, I value) {
-  if constexpr (std::same_as<I, bool>) out.append(value ? "true" : "false");
-  else if constexpr (std::same_as<I, char>) out.push_back(value);
-  else out.append(std::to_string(value));
+  if constexpr (std::same_as<I, bool>)
+    out.append(value ? "true" : "false");
+  else if constexpr (std::same_as<I, char>)
+    out.push_back(value);
+  else
+    out.append(std::to_string(value));
 }
 inline void append(std::string& out, double value) { out.append(std::to_string(value)); }
 

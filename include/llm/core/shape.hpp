@@ -46,8 +46,8 @@ struct Shape {
 
   /// The run-time extents in order, one for each dyn. Throws ShapeError when one is negative.
   template <std::convertible_to<std::int64_t>... I>
-    requires(sizeof...(I) == static_cast<std::size_t>(rank_dynamic) && rank_dynamic > 0)
-  constexpr Shape(I... run_time) : run_time_{{static_cast<std::int64_t>(run_time)...}} {
+  requires(sizeof...(I) == static_cast<std::size_t>(rank_dynamic) && rank_dynamic > 0) constexpr Shape(I... run_time)
+      : run_time_{{static_cast<std::int64_t>(run_time)...}} {
     for (const std::int64_t value : run_time_.values)
       if (value < 0) throw ShapeError(detail::concat("llm::Shape: extent ", value, " is negative"));
   }
