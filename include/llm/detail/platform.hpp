@@ -1,6 +1,12 @@
 // The only file that tests compilers and platforms.
 #pragma once
 
+#include <cstddef>
+#include <cstdlib>
+#if defined(_WIN32)
+#include <malloc.h>
+#endif
+
 #if defined(__FAST_MATH__)
 #error "llm: -ffast-math (and -Ofast) breaks the -inf of attention masks and the NaN checks of training; build without it"
 #endif
@@ -32,3 +38,25 @@
 #else
 #define LLM_SHARED
 #endif
+
+namespace llm::detail {
+
+/// Uninitialised memory, or null. `alignment` is a power of two and divides `bytes`.
+inline void* aligned_allocate(std::size_t alignment, std::size_t bytes) noexcept {
+#if defined(_WIN32)
+  return _aligned_malloc(bytes, alignment);
+#else
+  return std::aligned_alloc(alignment, bytes);
+#endif
+}
+
+/// Gives back what aligned_allocate returned; null is allowed.
+inline void aligned_release(void* memory) noexcept {
+#if defined(_WIN32)
+  _aligned_free(memory);
+#else
+  std::free(memory);
+#endif
+}
+
+}  // namespace llm::detail

@@ -1,0 +1,43 @@
+// Memory of the host: where tensors of the CPU backends live.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <llm/core/error.hpp>
+#include <llm/detail/platform.hpp>
+
+namespace llm {
+
+/// The memory space of every backend that computes on the host. Satisfies memory_space of backend/concept.hpp.
+struct HostMemory {
+  /// A cache line, and the widest vector register.
+  static constexpr std::size_t alignment = 64;
+
+  /// `bytes` bytes of uninitialised memory, 64-byte aligned; never null, not even for 0 bytes. Throws llm::Error naming the bytes asked
+  /// for.
+  static void* allocate(std::size_t bytes) {
+    if (bytes > SIZE_MAX - alignment) out_of_memory(bytes);
+    const std::size_t whole_lines = (bytes + alignment - 1) / alignment * alignment;
+    void* memory = detail::aligned_allocate(alignment, whole_lines == 0 ? alignment : whole_lines);
+    if (memory == nullptr) out_of_memory(bytes);
+    return memory;
+  }
+
+  /// Gives back what allocate returned, with the bytes it was asked for; null is allowed.
+  static void release(void* memory, std::size_t /*bytes*/) noexcept { detail::aligned_release(memory); }
+
+  static void copy_to_host(void* to, const void* from, std::size_t bytes) { copy(to, from, bytes); }
+  static void copy_from_host(void* to, const void* from, std::size_t bytes) { copy(to, from, bytes); }
+
+ private:
+  static void copy(void* to, const void* from, std::size_t bytes) {
+    if (bytes != 0) std::memcpy(to, from, bytes);  // null pointers are undefined for memcpy, even with no bytes
+  }
+  [[noreturn]] static void out_of_memory(std::size_t bytes) {
+    throw Error(detail::concat("llm::HostMemory::allocate: no memory for ", bytes, " bytes"));
+  }
+};
+
+}  // namespace llm
