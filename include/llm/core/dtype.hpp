@@ -1,7 +1,6 @@
 // Element types: bf16 and f16 storage, the run-time tag DType, and how many bytes a number of elements takes.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <string_view>
 
@@ -10,6 +9,14 @@
 
 namespace llm {
 
+namespace detail {
+/// std::bit_cast for host and device: nvcc refuses the standard's in device code.
+template <class To, class From>
+LLM_HOST_DEVICE constexpr To bit_cast(const From& from) {
+  return __builtin_bit_cast(To, from);
+}
+}  // namespace detail
+
 /// bfloat16 storage: the upper half of a float. Converts from float with round to nearest even; arithmetic happens in float.
 struct bf16 {
   std::uint16_t bits = 0;
@@ -17,11 +24,11 @@ struct bf16 {
   bf16() = default;
   LLM_HOST_DEVICE constexpr explicit bf16(float value) : bits(round(value)) {}
   LLM_HOST_DEVICE constexpr explicit bf16(double value) : bf16(static_cast<float>(value)) {}
-  LLM_HOST_DEVICE constexpr operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+  LLM_HOST_DEVICE constexpr operator float() const { return detail::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
  private:
   LLM_HOST_DEVICE static constexpr std::uint16_t round(float value) {
-    const auto u = std::bit_cast<std::uint32_t>(value);
+    const auto u = detail::bit_cast<std::uint32_t>(value);
     if ((u & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((u >> 16) | 0x40u);  // keep NaN a NaN
     return static_cast<std::uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
   }
@@ -38,22 +45,22 @@ struct f16 {
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
     const std::uint32_t exponent = (bits >> 10) & 0x1fu;
     const std::uint32_t mantissa = bits & 0x3ffu;
-    if (exponent == 0x1fu) return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
-    if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112u) << 23) | (mantissa << 13));
+    if (exponent == 0x1fu) return detail::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
+    if (exponent != 0) return detail::bit_cast<float>(sign | ((exponent + 112u) << 23) | (mantissa << 13));
     const float magnitude = static_cast<float>(mantissa) * 5.9604644775390625e-08f;  // 2^-24
     return sign ? -magnitude : magnitude;
   }
 
  private:
   LLM_HOST_DEVICE static constexpr std::uint16_t round(float value) {
-    const auto u = std::bit_cast<std::uint32_t>(value);
+    const auto u = detail::bit_cast<std::uint32_t>(value);
     const auto sign = static_cast<std::uint16_t>((u >> 16) & 0x8000u);
     const std::uint32_t a = u & 0x7fffffffu;
     if (a > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);
     if (a >= 0x47800000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // 65536 and more, infinity
     if (a < 0x38800000u) {                                                    // subnormal in f16: let float round it
-      const float shifted = std::bit_cast<float>(a) + 0.5f;                   // one ulp of [0.5, 1) is 2^-24
-      return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
+      const float shifted = detail::bit_cast<float>(a) + 0.5f;                   // one ulp of [0.5, 1) is 2^-24
+      return static_cast<std::uint16_t>(sign | (detail::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
     }
     const std::uint32_t rounded = a + 0xfffu + ((a >> 13) & 1u);
     return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
