@@ -59,7 +59,7 @@ struct f16 {
     if (a > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);
     if (a >= 0x47800000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // 65536 and more, infinity
     if (a < 0x38800000u) {                                                    // subnormal in f16: let float round it
-      const float shifted = detail::bit_cast<float>(a) + 0.5f;                   // one ulp of [0.5, 1) is 2^-24
+      const float shifted = detail::bit_cast<float>(a) + 0.5f;                // one ulp of [0.5, 1) is 2^-24
       return static_cast<std::uint16_t>(sign | (detail::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
     }
     const std::uint32_t rounded = a + 0xfffu + ((a >> 13) & 1u);
