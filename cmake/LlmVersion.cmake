@@ -1,0 +1,16 @@
+# Reads the version from its only place, the header.
+
+function(llm_read_version header result)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
+  set(version "")
+  foreach(part MAJOR MINOR PATCH)
+    file(STRINGS "${header}" line REGEX "^#define LLM_VERSION_${part} [0-9]+$")
+    if(NOT line)
+      message(FATAL_ERROR "llm: ${header} has no line '#define LLM_VERSION_${part} <number>'")
+    endif()
+    string(REGEX REPLACE "^.* " "" number "${line}")
+    list(APPEND version "${number}")
+  endforeach()
+  list(JOIN version "." version)
+  set(${result} "${version}" PARENT_SCOPE)
+endfunction()
