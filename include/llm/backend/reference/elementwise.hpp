@@ -1,0 +1,59 @@
+// Elementwise kernels and whole-buffer sums.
+#pragma once
+
+#include <cstdint>
+
+#include <llm/core/dtype.hpp>
+
+namespace llm::reference {
+
+/// y[i] = value
+template <class T>
+void fill(T* y, std::int64_t n, double value) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = T(value);
+}
+
+/// y[i] = x[i]
+template <class T>
+void copy(T* y, const T* x, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = x[i];
+}
+
+/// y[i] = a[i] + b[i]; y may be a or b.
+template <class T>
+void add(const T* a, const T* b, T* y, std::int64_t n) {
+  using C = compute_t<T>;
+  for (std::int64_t i = 0; i < n; ++i) y[i] = T(C(a[i]) + C(b[i]));
+}
+
+/// y[i] += x[i]
+template <class T>
+void accumulate(T* y, const T* x, std::int64_t n) {
+  using C = compute_t<T>;
+  for (std::int64_t i = 0; i < n; ++i) y[i] = T(C(y[i]) + C(x[i]));
+}
+
+/// y[i] *= factor
+template <class T>
+void scale(T* y, std::int64_t n, double factor) {
+  using C = compute_t<T>;
+  for (std::int64_t i = 0; i < n; ++i) y[i] = T(C(y[i]) * C(factor));
+}
+
+/// The sum of n elements, in double whatever T is: a gradient norm runs over millions of them.
+template <class T>
+double sum(const T* x, std::int64_t n) {
+  double total = 0;
+  for (std::int64_t i = 0; i < n; ++i) total += double(x[i]);
+  return total;
+}
+
+/// The sum of the squares of n elements, in double.
+template <class T>
+double sum_of_squares(const T* x, std::int64_t n) {
+  double total = 0;
+  for (std::int64_t i = 0; i < n; ++i) total += double(x[i]) * double(x[i]);
+  return total;
+}
+
+}  // namespace llm::reference

@@ -1,0 +1,36 @@
+// Rows of a table by index, the gradient of the table, and the check of the indices. Index is int32_t or int64_t.
+#pragma once
+
+#include <cstdint>
+
+#include <llm/core/dtype.hpp>
+
+namespace llm::reference {
+
+/// y[n,D] = rows of table[V,D]: row i of y is row ids[i].
+template <class T, class Index>
+void embedding_forward(const Index* ids, const T* table, T* y, std::int64_t n, std::int64_t D) {
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t d = 0; d < D; ++d) y[i * D + d] = table[ids[i] * D + d];
+}
+
+/// dtable[V,D] += dy[n,D]: row i of dy is added to row ids[i], in the order of i. Always adds.
+template <class T, class Index>
+void embedding_backward(const Index* ids, const T* dy, T* dtable, std::int64_t n, std::int64_t /*V*/, std::int64_t D) {
+  using C = compute_t<T>;
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t d = 0; d < D; ++d) {
+      T& sum = dtable[ids[i] * D + d];
+      sum = T(C(sum) + C(dy[i * D + d]));
+    }
+}
+
+/// The position of the first id that is not in [0, V), or -1.
+template <class Index>
+std::int64_t index_outside(const Index* ids, std::int64_t n, std::int64_t V) {
+  for (std::int64_t i = 0; i < n; ++i)
+    if (ids[i] < 0 || ids[i] >= V) return i;
+  return -1;
+}
+
+}  // namespace llm::reference

@@ -1,0 +1,92 @@
+// The reference backend: plain loops for any scalar type, the specification of every kernel and the oracle of the other backends.
+#pragma once
+
+#include <cstdint>
+
+#include <llm/backend/concept.hpp>
+#include <llm/backend/reference/activation.hpp>
+#include <llm/backend/reference/attention.hpp>
+#include <llm/backend/reference/cross_entropy.hpp>
+#include <llm/backend/reference/elementwise.hpp>
+#include <llm/backend/reference/embedding.hpp>
+#include <llm/backend/reference/layer_norm.hpp>
+#include <llm/backend/reference/linear.hpp>
+#include <llm/backend/reference/optimizer.hpp>
+#include <llm/backend/reference/rms_norm.hpp>
+#include <llm/backend/reference/rope.hpp>
+#include <llm/backend/reference/softmax.hpp>
+#include <llm/tensor/host_memory.hpp>
+
+namespace llm {
+
+/// Runs any model, slowly, on one thread. Each member is the function of the same name in llm::reference, for element type T.
+struct Reference {
+  static constexpr const char* name = "reference";
+  using memory = HostMemory;
+
+  // clang-format off
+  template <class T> static constexpr auto fill = reference::fill<T>;
+  template <class T> static constexpr auto copy = reference::copy<T>;
+  template <class T> static constexpr auto add = reference::add<T>;
+  template <class T> static constexpr auto accumulate = reference::accumulate<T>;
+  template <class T> static constexpr auto scale = reference::scale<T>;
+  template <class T> static constexpr auto sum = reference::sum<T>;
+  template <class T> static constexpr auto sum_of_squares = reference::sum_of_squares<T>;
+
+  template <class T> static constexpr auto linear_forward = reference::linear_forward<T>;
+  template <class T> static constexpr auto linear_backward_input = reference::linear_backward_input<T>;
+  template <class T> static constexpr auto linear_backward_weight = reference::linear_backward_weight<T>;
+  template <class T> static constexpr auto linear_backward_bias = reference::linear_backward_bias<T>;
+  template <class T> static constexpr auto linear_forward_stored = reference::linear_forward_stored<T>;
+
+  template <class T> static constexpr auto rms_norm_forward = reference::rms_norm_forward<T>;
+  template <class T> static constexpr auto rms_norm_backward = reference::rms_norm_backward<T>;
+  template <class T> static constexpr auto layer_norm_forward = reference::layer_norm_forward<T>;
+  template <class T> static constexpr auto layer_norm_backward = reference::layer_norm_backward<T>;
+  template <class T> static constexpr auto rope = reference::rope<T>;
+
+  template <class T> static constexpr auto activation_forward = reference::activation_forward<T>;
+  template <class T> static constexpr auto activation_backward = reference::activation_backward<T>;
+  template <class T> static constexpr auto swiglu_forward = reference::swiglu_forward<T>;
+  template <class T> static constexpr auto swiglu_backward = reference::swiglu_backward<T>;
+  template <class T> static constexpr auto softmax_forward = reference::softmax_forward<T>;
+  template <class T> static constexpr auto softmax_backward = reference::softmax_backward<T>;
+
+  template <class T, class KV = T> static constexpr auto attention_forward = reference::attention_forward<T, KV>;
+  template <class T> static constexpr auto attention_backward = reference::attention_backward<T>;
+  template <class T, class KV = T> static constexpr auto cache_append = reference::cache_append<T, KV>;
+  // clang-format on
+
+  // The type of the indices, and that of the moments, come from the arguments.
+  template <class T, class Index>
+  static void embedding_forward(const Index* ids, const T* table, T* y, std::int64_t n, std::int64_t D) {
+    reference::embedding_forward<T>(ids, table, y, n, D);
+  }
+  template <class T, class Index>
+  static void embedding_backward(const Index* ids, const T* dy, T* dtable, std::int64_t n, std::int64_t V, std::int64_t D) {
+    reference::embedding_backward<T>(ids, dy, dtable, n, V, D);
+  }
+  template <class Index>
+  static std::int64_t index_outside(const Index* ids, std::int64_t n, std::int64_t V) {
+    return reference::index_outside(ids, n, V);
+  }
+  template <class T, class Index>
+  static void cross_entropy_forward(const T* logits, const Index* targets, compute_t<T>* losses, compute_t<T>* lse, std::int64_t rows,
+                                    std::int64_t V, std::int64_t ignore) {
+    reference::cross_entropy_forward<T>(logits, targets, losses, lse, rows, V, ignore);
+  }
+  template <class T, class Index>
+  static void cross_entropy_backward(const T* logits, const Index* targets, const compute_t<T>* lse, double factor, T* dlogits,
+                                     std::int64_t rows, std::int64_t V, std::int64_t ignore) {
+    reference::cross_entropy_backward<T>(logits, targets, lse, factor, dlogits, rows, V, ignore);
+  }
+  template <class T, class Moment>
+  static void adamw(const AdamWArgs& args, T* param, std::type_identity_t<Moment>* master, const T* grad, Moment* m, Moment* v,
+                    std::int64_t n) {
+    reference::adamw<T>(args, param, master, grad, m, v, n);
+  }
+};
+
+static_assert(backend_for<Reference, float> && backend_for<Reference, double> && backend_for<Reference, bf16>);
+
+}  // namespace llm
