@@ -26,6 +26,13 @@ struct RunTimeExtents<0> {
   friend constexpr bool operator==(const RunTimeExtents&, const RunTimeExtents&) = default;
 };
 
+// A class of its own, so that a wrong extent leaves Shape well formed and is the only error.
+template <std::int64_t extent>
+struct ValidExtent {
+  static_assert(extent >= 0 || extent == dyn, "llm::Shape<Extents...>: an extent is llm::dyn or not negative");
+  static constexpr bool ok = true;
+};
+
 /// a * b, or ShapeError when it does not fit 63 bits. Both are non-negative.
 constexpr std::int64_t checked_product(std::int64_t a, std::int64_t b) {
   if (b != 0 && a > INT64_MAX / b) throw ShapeError(concat("llm::Shape: ", a, " x ", b, " elements exceed 2^63"));
@@ -37,7 +44,7 @@ constexpr std::int64_t checked_product(std::int64_t a, std::int64_t b) {
 /// The extents of a tensor, outermost first: Shape<dyn, dyn, 1536> is [B, T, 1536] with B and T given at run time.
 template <std::int64_t... Extents>
 struct Shape {
-  static_assert(((Extents >= 0 || Extents == dyn) && ...), "llm::Shape<Extents...>: an extent is llm::dyn or not negative");
+  static_assert((detail::ValidExtent<Extents>::ok && ...));
 
   static constexpr int rank = sizeof...(Extents);
   static constexpr int rank_dynamic = (0 + ... + (Extents == dyn ? 1 : 0));

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Checks that wrong programs are refused with one readable error, and that their right twins compile.
+
+A case is a file with comment lines
+
+    // expect: <regular expression>            one or more; all must match what the compiler says
+    // expect(clang): <regular expression>     only for compilers of that family: gcc, clang or nvcc
+    // nvcc: yes                               the case also runs under nvcc
+    // codegen: yes                            the fault shows in code generation only
+
+and with the wrong code under `#ifdef LLM_MUST_FAIL`, the right code under its `#else`. Without the macro the case must compile without any
+diagnostic. With it there must be exactly one error, within the first 12 lines, and the first `expect` must match the error's own
+sentence; the others may match its notes. Source excerpts, paths and line numbers are not matched, so a number counts only when the
+compiler says it.
+
+Exit status: 0 all right, 1 a case failed, 77 nothing to do (no such compiler, no case for it).
+"""
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow"]
+FIRST_LINES = 12
+SKIPPED = 77
+
+
+def family(compiler):
+    name = Path(compiler).name
+    return "nvcc" if name.startswith("nvcc") else "clang" if name.startswith("clang") else "gcc"
+
+
+def command(compiler, source, includes, codegen, must_fail, scratch):
+    if family(compiler) == "nvcc":
+        line = [compiler, "-std=c++20", "-x", "cu", "--cuda", "-o", str(Path(scratch) / "out.ii")]
+    else:
+        line = [compiler, "-std=c++20", *WARNINGS]
+        line += ["-c", "-o", str(Path(scratch) / "out.o")] if codegen else ["-fsyntax-only"]
+    for path in includes:
+        line += ["-isystem" if "eigen" in path else "-I", path]
+    if must_fail:
+        line.append("-DLLM_MUST_FAIL")
+    return line + [str(source)]
+
+
+def messages(output, kind):
+    """What the compiler says, without source excerpts and locations."""
+    lines = []
+    for line in output.splitlines():
+        if line.startswith(("In file included from", "                 from ")) or re.match(r"\s*(\d+ )?\|", line):
+            continue
+        if kind == "clang" and not re.search(r": (fatal error|error|warning|note): ", line):
+            continue
+        lines.append(re.sub(r"^\S+?(:\d+(:\d+)?:|\(\d+\):)\s*", "", line))
+    return "\n".join(lines)
+
+
+def parse(source):
+    text = source.read_text(encoding="utf-8")
+    if not re.search(r"^#ifdef LLM_MUST_FAIL$.*^#else$.*^#endif", text, re.S | re.M):
+        raise ValueError("has no '#ifdef LLM_MUST_FAIL ... #else ... #endif'")
+    expects = re.findall(r"^// expect(?:\((gcc|clang|nvcc)\))?: (.+)$", text, re.M)
+    if not expects or expects[0][0]:
+        raise ValueError("its first '// expect:' must exist and hold for every compiler")
+    return expects, bool(re.search(r"^// nvcc: yes$", text, re.M)), bool(re.search(r"^// codegen: yes$", text, re.M))
+
+
+def check(compiler, source, includes, expects, codegen):
+    """Returns a list of complaints, empty when the case holds."""
+    kind = family(compiler)
+
+    def compile_case(must_fail):
+        with tempfile.TemporaryDirectory() as scratch:
+            done = subprocess.run(command(compiler, source, includes, codegen, must_fail, scratch), stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+        return done.returncode, done.stdout
+
+    status, output = compile_case(must_fail=False)
+    if status != 0 or output.strip():
+        return [f"the right twin gives diagnostics:\n{output}"]
+
+    status, output = compile_case(must_fail=True)
+    if status == 0:
+        return ["the wrong program compiles"]
+    lines = output.splitlines()
+    errors = [i for i, line in enumerate(lines) if re.search(r"\berror:", line)]
+    if len(errors) != 1:
+        return [f"{len(errors)} errors, expected one:\n{output}"]
+    complaints = []
+    if errors[0] >= FIRST_LINES:
+        complaints.append(f"the error stands on line {errors[0] + 1}, expected within the first {FIRST_LINES}")
+    said = messages(output, kind)
+    sentence = next((line for line in said.splitlines() if re.search(r"\berror:", line)), "")
+    if kind == "nvcc":  # its sentences are wrapped in quotation marks and may continue on the next line
+        sentence = said[said.find(sentence):]
+    if not re.search(expects[0][1], sentence):
+        complaints.append(f"the error's sentence does not match /{expects[0][1]}/")
+    complaints += [f"no message matches /{pattern}/" for where, pattern in expects[1:]
+                   if where in ("", kind) and not re.search(pattern, said, re.S)]
+    if complaints:
+        complaints.append(f"the compiler said:\n{output}")
+    return complaints
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--compiler", required=True)
+    parser.add_argument("-I", dest="includes", action="append", default=[], metavar="DIR")
+    parser.add_argument("paths", nargs="+", type=Path, help="cases, or folders of them")
+    options = parser.parse_args()
+
+    if shutil.which(options.compiler) is None:
+        print(f"skipped: no compiler {options.compiler}")
+        return SKIPPED
+    sources = [f for path in options.paths for f in (sorted(path.rglob("*.cpp")) if path.is_dir() else [path])]
+    ran = failed = 0
+    for source in sources:
+        try:
+            expects, with_nvcc, codegen = parse(source)
+        except ValueError as error:
+            complaints = [str(error)]
+        else:
+            if family(options.compiler) == "nvcc" and not with_nvcc:
+                continue
+            complaints = check(options.compiler, source, options.includes, expects, codegen)
+        ran += 1
+        failed += bool(complaints)
+        print(f"{'FAILED' if complaints else 'ok    '} {source}", flush=True)
+        for complaint in complaints:
+            print(f"  {complaint}")
+    print(f"{options.compiler}: {ran - failed} of {ran} cases hold")
+    return 1 if failed else 0 if ran else SKIPPED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

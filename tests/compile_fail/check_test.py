@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""check.py itself: what it accepts and each reason for which it complains."""
+import tempfile
+import unittest
+import unittest.mock
+from pathlib import Path
+
+import check
+
+HEADER = "// expect: f: width must be equal\n// expect: 32.*48\n"
+RULE = """
+template <int A, int B>
+int f() {
+  static_assert(A == B, "f: width must be equal");
+  return A + B;
+}
+"""
+CASE = HEADER + RULE + """
+int main() {
+#ifdef LLM_MUST_FAIL
+  return f<32, 48>();
+#else
+  return f<32, 32>();
+#endif
+}
+"""
+
+
+class CheckTest(unittest.TestCase):
+    def complaints(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "case.cpp"
+            source.write_text(text, encoding="utf-8")
+            expects, _, codegen = check.parse(source)
+            return "\n".join(check.check("g++", source, [], expects, codegen))
+
+    def test_a_right_case_holds(self):
+        self.assertEqual(self.complaints(CASE), "")
+
+    def test_the_twin_must_compile(self):
+        self.assertIn("twin", self.complaints(CASE.replace("f<32, 32>", "f<32, 33>")))
+
+    def test_the_twin_must_not_warn(self):
+        self.assertIn("twin", self.complaints(CASE.replace("int main() {", "int main() {\n  int unused;")))
+
+    def test_the_wrong_program_must_fail(self):
+        self.assertIn("compiles", self.complaints(CASE.replace("f<32, 48>", "f<32, 32>")))
+
+    def test_two_errors_are_too_many(self):
+        self.assertIn("2 errors", self.complaints(CASE.replace("return f<32, 48>()", "return f<32, 48>() + f<32, 49>()")))
+
+    def test_the_sentence_must_match(self):
+        self.assertIn("sentence", self.complaints(CASE.replace("// expect: f: width", "// expect: g: width")))
+
+    def test_a_number_in_the_source_alone_does_not_count(self):
+        text = CASE.replace("// expect: 32.*48", "// expect: 7777").replace("return A + B;", "return A + B;  // 7777")
+        text = text.replace('equal");', 'equal");  // 7777')
+        self.assertIn("no message matches /7777/", self.complaints(text))
+
+    def test_an_expectation_of_another_compiler_is_left_out(self):
+        self.assertEqual(self.complaints(CASE.replace("// expect: 32.*48", "// expect(clang): 7777")), "")
+        self.assertIn("7777", self.complaints(CASE.replace("// expect: 32.*48", "// expect(gcc): 7777")))
+
+    def test_the_error_must_come_early(self):
+        deep = """
+            template <int N, class T> struct D : D<N - 1, T> {};
+            template <class T> struct D<0, T> { static_assert(sizeof(T) == 0, "f: width must be equal"); };"""
+        text = CASE.replace("// expect: 32.*48\n", "").replace("int main() {", deep + "\nint main() {").replace("f<32, 48>()", "sizeof(D<20, int>)")
+        with unittest.mock.patch.object(check, "FIRST_LINES", 8):
+            self.assertIn("first 8 lines", self.complaints(text))
+
+    def test_a_case_without_a_twin_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "LLM_MUST_FAIL"):
+            self.complaints(HEADER + "int main() {}\n")
+
+    def test_a_case_without_an_expectation_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "expect"):
+            self.complaints(CASE.replace(HEADER, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
