@@ -1,0 +1,49 @@
+// Memory of one thread that kernels use while they run and keep for the next call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <llm/tensor/host_memory.hpp>
+
+namespace llm::cpu {
+
+/// What a piece of workspace is for. A kernel that calls another one must not share a slot with it.
+enum class Slot : int { shared, packed_left, packed_right, tile, scores, rows, count };
+
+/// A block that grows to the largest size asked for and stays, so that a repeated call allocates nothing.
+class Workspace {
+ public:
+  Workspace() = default;
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  ~Workspace() { HostMemory::release(memory_, bytes_); }
+
+  void* grow(std::size_t bytes) {
+    if (bytes > bytes_) {
+      HostMemory::release(memory_, bytes_);
+      memory_ = nullptr;
+      bytes_ = 0;
+      memory_ = HostMemory::allocate(bytes);
+      bytes_ = bytes;
+    }
+    return memory_;
+  }
+
+ private:
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+inline void* workspace_bytes(Slot slot, std::size_t bytes) {
+  static thread_local Workspace slots[static_cast<int>(Slot::count)];
+  return slots[static_cast<int>(slot)].grow(bytes);
+}
+
+/// `count` elements of uninitialised, 64-byte aligned memory of this thread. The content is lost at the next call with the same slot.
+template <class T>
+T* workspace(Slot slot, std::int64_t count) {
+  return static_cast<T*>(workspace_bytes(slot, static_cast<std::size_t>(count) * sizeof(T)));
+}
+
+}  // namespace llm::cpu
