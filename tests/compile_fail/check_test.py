@@ -67,7 +67,7 @@ class CheckTest(unittest.TestCase):
             template <class T> struct D<0, T> { static_assert(sizeof(T) == 0, "f: width must be equal"); };"""
         text = CASE.replace("// expect: 32.*48\n", "").replace("int main() {", deep + "\nint main() {").replace("f<32, 48>()", "sizeof(D<20, int>)")
         with unittest.mock.patch.object(check, "FIRST_LINES", 4):
-            self.assertIn("first 4 lines", self.complaints(text))
+            self.assertIn("within the first 4", self.complaints(text))
 
     def test_a_case_without_a_twin_is_refused(self):
         with self.assertRaisesRegex(ValueError, "LLM_MUST_FAIL"):
