@@ -46,8 +46,8 @@ struct Config {
 
   /// KV heads with the default resolved.
   constexpr std::int64_t kv_heads() const { return n_kv_heads != 0 ? n_kv_heads : n_heads; }
-  /// Head width with the default resolved (0 while n_heads is 0).
-  constexpr std::int64_t head_width() const { return head_dim != 0 ? head_dim : n_heads != 0 ? d_model / n_heads : 0; }
+  /// Head width with the default resolved (0 while n_heads is not positive).
+  constexpr std::int64_t head_width() const { return head_dim != 0 ? head_dim : n_heads > 0 ? d_model / n_heads : 0; }
   /// Rotated width of a head with the default resolved; 0 when positions are not rotary.
   constexpr std::int64_t rope_width() const { return !rotary() ? 0 : rope_dim != 0 ? rope_dim : head_width(); }
   constexpr std::int64_t q_dim() const { return n_heads * head_width(); }
