@@ -90,6 +90,10 @@ concept backend_for = memory_space<typename B::memory> && requires(
   { B::template embedding_forward<T>(ids, x, y, n, n) };              // n ids, D
   { B::template embedding_backward<T>(ids, x, y, n, n, n) };          // n ids, V, D
   { B::index_outside(ids, n, n) } -> std::same_as<std::int64_t>;
+  // targets of a loss: how many of n are not `ignore`; when one is neither in [0, V) nor `ignore`, -1 - (its position)
+  { B::count_targets(ids, n, n, n) } -> std::same_as<std::int64_t>;   // targets, n, V, ignore
+  // y[i] = stddev * normal_at(seed, stream, i) (core/rng.hpp), the same for any split over threads
+  { B::template fill_normal<T>(y, n, std::uint64_t{}, std::uint64_t{}, s) };   // y, n, seed, stream, stddev
   // norms over rows [rows, cols]; the saved statistics are in `compute`
   { B::template rms_norm_forward<T>(x, x, y, stat, n, n, s, Rounding::round_then_gain) };   // x, gain, y, inv_rms (may be null)
   { B::template rms_norm_backward<T>(x, x, x, cstat, y, y, n, n, add, add) };               // dy, x, gain, inv_rms, dx, dgain

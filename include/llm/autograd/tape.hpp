@@ -1,0 +1,119 @@
+// The tape: what ops did, in order, and the walk backwards that turns it into gradients.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <llm/autograd/arena.hpp>
+#include <llm/tensor/tensor.hpp>
+
+namespace llm {
+
+class Tape;
+
+namespace detail {
+
+/// The innermost recording tape of this thread, or null. One object across shared libraries (LLM_SHARED).
+struct LLM_SHARED CurrentTape {
+  static Tape*& pointer() {
+    thread_local Tape* tape = nullptr;
+    return tape;
+  }
+};
+
+}  // namespace detail
+
+/// Records ops while it lives on its thread (until backward). Without a tape nothing is recorded, so inference needs no guard.
+/// Tapes nest: ops go to the innermost one. Not copyable, not movable; destroy in reverse order of construction.
+class Tape {
+ public:
+  Tape() : arena_(detail::take_arena()), enclosing_(detail::CurrentTape::pointer()) { detail::CurrentTape::pointer() = this; }
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+  ~Tape() {
+    stop();
+    while (size_ > 0) drop_last();
+    detail::give_arena(std::move(arena_));
+  }
+
+  /// The tape that records on this thread now, or null.
+  static Tape* current() { return detail::CurrentTape::pointer(); }
+
+  std::int64_t size() const { return static_cast<std::int64_t>(size_); }
+
+  /// For ops. `op` is kept until backward has called op.backward(), or the tape dies; it holds what the op saved.
+  template <class Op>
+  void record(detail::SlotRef output, Op op) {
+    auto& records = arena_->records;
+    if (size_ == records.size()) records.resize(records.size() < 64 ? 64 : 2 * records.size());
+    static_assert(sizeof(Op) <= detail::TapeArena::chunk_bytes && alignof(Op) <= alignof(std::max_align_t));
+    void* const place = arena_->allocate(sizeof(Op), alignof(Op));
+    auto* const kept = ::new (place) Op(std::move(op));
+    records[size_++] = {[](void* p) { static_cast<Op*>(p)->backward(); }, [](void* p) { static_cast<Op*>(p)->~Op(); }, kept,
+                        std::move(output)};
+  }
+
+  /// Ends recording and adds d loss / d x into the gradient of every tracked x that the loss depends on.
+  /// Throws Error when the loss was not recorded here (it depends on nothing tracked, or came before the tape).
+  template <class T, class B>
+  void backward(const Tensor<T, Shape<>, B>& loss) {
+    backward(loss, Tensor<T, Shape<>, B>::full({}, 1.0));
+  }
+  /// The same from any tensor y with the upstream gradient d_y of its shape.
+  template <class T, class S, class B>
+  void backward(const Tensor<T, S, B>& y, const Tensor<T, S, B>& d_y) {
+    if (!y.slot())
+      throw Error(
+          "llm::Tape::backward: the tensor depends on nothing tracked that this tape recorded (hint: create the Tape before the forward "
+          "pass)");
+    if (y.shape() != d_y.shape())
+      throw ShapeError(detail::concat("llm::Tape::backward: gradient ", to_string(d_y.shape()), " for a tensor ", to_string(y.shape())));
+    if (size_ == 0) throw Error("llm::Tape::backward: nothing is recorded on this tape (hint: backward can run once for each Tape)");
+    stop();
+    seed(y, d_y);
+    while (size_ > 0) {
+      detail::Record& last = arena_->records[size_ - 1];
+      if (last.output->grad) last.run(last.op);
+      if (!last.output->keep) last.output->grad.reset();  // nobody before this op can need it
+      drop_last();
+    }
+  }
+
+ private:
+  template <class T, class S, class B>
+  static void seed(const Tensor<T, S, B>& y, const Tensor<T, S, B>& d_y) {
+    if (y.has_grad())
+      B::template accumulate<T>(y.grad().data(), d_y.data(), y.numel());
+    else
+      y.slot()->grad = d_y.clone().buffer();  // ours: ops may hand the block on and add into it
+  }
+  void stop() {
+    if (!recording_) return;
+    recording_ = false;
+    detail::CurrentTape::pointer() = enclosing_;
+  }
+  void drop_last() {
+    detail::Record& last = arena_->records[--size_];
+    last.destroy(last.op);
+    last.output.reset();
+  }
+
+  std::unique_ptr<detail::TapeArena> arena_;
+  Tape* enclosing_;
+  std::size_t size_ = 0;
+  bool recording_ = true;
+};
+
+/// Suspends recording on this thread while it lives: evaluation inside training, or the first pass of recompute.
+class NoTape {
+ public:
+  NoTape() : suspended_(std::exchange(detail::CurrentTape::pointer(), nullptr)) {}
+  NoTape(const NoTape&) = delete;
+  NoTape& operator=(const NoTape&) = delete;
+  ~NoTape() { detail::CurrentTape::pointer() = suspended_; }
+
+ private:
+  Tape* suspended_;
+};
+
+}  // namespace llm

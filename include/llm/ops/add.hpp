@@ -1,0 +1,44 @@
+// Elementwise sum of two tensors of one shape: the residual connection.
+#pragma once
+
+#include <llm/autograd/gradient.hpp>
+#include <llm/ops/check.hpp>
+
+namespace llm {
+
+namespace detail {
+
+template <class T, class Backend>
+struct AddOp {
+  Grad<T, Backend> d_a, d_b, d_y;
+
+  void backward() {
+    d_b.add(d_y);
+    d_a.take(d_y);  // last: the gradient's memory goes on to a
+  }
+};
+
+}  // namespace detail
+
+/// y = a + b, both of the same shape. Saves nothing.
+template <class T, class SA, class SB, class Backend>
+Tensor<T, SA, Backend> add(const Tensor<T, SA, Backend>& a, const Tensor<T, SB, Backend>& b) {
+  static_assert(detail::same_shape<SA, SB>, "llm::add(a, b), a + b: both tensors must have the same shape");
+  for (int i = 0; i < SA::rank && i < SB::rank; ++i)
+    detail::require_equal("llm::add(a, b)", "an extent of a", a.extent(i), "that of b", b.extent(i));
+  auto y = Tensor<T, SA, Backend>::empty(a.shape());
+  Backend::template add<T>(a.data(), b.data(), y.data(), y.numel());
+  if (Tape* const tape = recording(a, b)) {
+    y.set_slot(detail::new_slot(false));
+    using G = Grad<T, Backend>;
+    tape->record(y.slot(), detail::AddOp<T, Backend>{G(a), G(b), G(y)});
+  }
+  return y;
+}
+
+template <class T, class SA, class SB, class Backend>
+Tensor<T, SA, Backend> operator+(const Tensor<T, SA, Backend>& a, const Tensor<T, SB, Backend>& b) {
+  return add(a, b);
+}
+
+}  // namespace llm

@@ -1,0 +1,115 @@
+// Grouped-query attention, over keys of the same pass or over a KV cache.
+#pragma once
+
+#include <cmath>
+
+#include <llm/autograd/gradient.hpp>
+#include <llm/backend/concept.hpp>
+#include <llm/ops/check.hpp>
+
+namespace llm {
+
+struct AttentionOptions {
+  bool causal = true;
+  std::int64_t window = 0;  // W > 0: position p sees p - W + 1 .. p
+  double scale = 0.0;       // 0: 1 / sqrt(E)
+};
+
+/// Keys and values where they lie, [B, S, K, E] with any strides (a cache's layer), in elements of KV.
+template <class KV>
+struct KvView {
+  const KV* k = nullptr;
+  const KV* v = nullptr;
+  std::int64_t S = 0;                     // keys of each row, or the largest number of them
+  const std::int64_t* lengths = nullptr;  // keys of row b, when rows differ
+  std::int64_t batch_stride = 0, position_stride = 0, head_stride = 0;
+};
+
+namespace detail {
+
+template <class T, class Backend>
+struct AttentionOp {
+  AttentionArgs args;
+  Saved<T> q, k, v, y;
+  Saved<compute_t<T>> lse;
+  Grad<T, Backend> d_q, d_k, d_v, d_y;
+
+  void backward() {
+    const auto dq = d_q.write();
+    const auto dk = d_k.write();
+    const auto dv = d_v.write();
+    Backend::template attention_backward<T>(args, q.data(), k.data(), v.data(), y.data(), d_y.read(), lse.data(), dq.data, dk.data, dv.data,
+                                            dq.add, dk.add, dv.add);
+  }
+};
+
+inline double attention_scale(const AttentionOptions& options, std::int64_t e) {
+  return options.scale != 0.0 ? options.scale : 1.0 / std::sqrt(static_cast<double>(e));
+}
+
+}  // namespace detail
+
+/// Attention of q [B, T, H, E] over k and v [B, S, K, E] -> [B, T, H, E]; softmax in f32 (f64 for f64).
+/// Query head h reads KV head h / (H / K), without copies. Query t stands at position S - T + t.
+/// Requires equal E, and H a multiple of K (compile time where constant); causal attention needs T <= S (else llm::ShapeError).
+/// Saves q, k, v, y and the log-sum-exp of each row: B * T * H numbers, never [T, S].
+/// Source: arXiv:1706.03762 eq. 1; arXiv:2305.13245; online softmax arXiv:2205.14135.
+template <class T, class SQ, class SK, class SV, class Backend>
+Tensor<T, SQ, Backend> attention(const Tensor<T, SQ, Backend>& q, const Tensor<T, SK, Backend>& k, const Tensor<T, SV, Backend>& v,
+                                 const AttentionOptions& options = {}) {
+  static_assert(detail::has_rank<SQ::rank, 4>, "llm::attention(q [B, T, H, E], k [B, S, K, E], v [B, S, K, E]): q must have rank 4");
+  static_assert(detail::has_rank<SK::rank, 4>, "llm::attention(q [B, T, H, E], k [B, S, K, E], v [B, S, K, E]): k must have rank 4");
+  static_assert(detail::same_shape<SK, SV>,
+                "llm::attention(q [B, T, H, E], k [B, S, K, E], v [B, S, K, E]): k and v must have the same shape");
+  static_assert(detail::same_extent<detail::axis<SQ, 3>, detail::axis<SK, 3>>,
+                "llm::attention(q [B, T, H, E], k [B, S, K, E], v [B, S, K, E]): the head width E of q must equal that of k");
+  static_assert(detail::multiple_of<detail::axis<SQ, 2>, detail::axis<SK, 2>>,
+                "llm::attention(q [B, T, H, E], k [B, S, K, E], v [B, S, K, E]): the query heads H must be a multiple of the KV heads K "
+                "(are they swapped?)");
+  constexpr const char* name = "llm::attention(q [B, T, H, E], k [B, S, K, E], v [B, S, K, E])";
+  AttentionArgs args{.B = q.extent(0), .T = q.extent(1), .S = k.extent(1), .H = q.extent(2), .K = k.extent(2), .E = q.extent(3)};
+  detail::require_equal(name, "B of q", args.B, "B of k", k.extent(0));
+  for (int i = 0; i < 4; ++i) detail::require_equal(name, "an extent of k", k.extent(i), "that of v", v.extent(i));
+  detail::require_equal(name, "E of q", args.E, "E of k", k.extent(3));
+  if (args.K == 0 || args.H % args.K != 0) throw ShapeError(detail::concat(name, ": H ", args.H, " is no multiple of K ", args.K));
+  if (options.causal && args.T > args.S) throw ShapeError(detail::concat(name, ": T ", args.T, " queries exceed S ", args.S, " keys"));
+  args.kv_batch_stride = args.S * args.K * args.E;
+  args.kv_position_stride = args.K * args.E;
+  args.kv_head_stride = args.E;
+  args.window = options.window;
+  args.causal = options.causal;
+  args.scale = detail::attention_scale(options, args.E);
+  auto y = Tensor<T, SQ, Backend>::empty(q.shape());
+  Tape* const tape = recording(q, k, v);
+  Tensor<compute_t<T>, Shape<dyn>, Backend> lse;
+  if (tape) lse = decltype(lse)::empty({args.B * args.T * args.H});
+  Backend::template attention_forward<T, T>(args, q.data(), k.data(), v.data(), y.data(), lse.data());
+  if (tape) {
+    y.set_slot(detail::new_slot(false));
+    using G = Grad<T, Backend>;
+    tape->record(y.slot(), detail::AttentionOp<T, Backend>{args, Saved<T>(q), Saved<T>(k), Saved<T>(v), Saved<T>(y),
+                                                           Saved<compute_t<T>>(lse), G(q), G(k), G(v), G(y)});
+  }
+  return y;
+}
+
+/// Attention of q [B, T, H, E] over the keys and values of a cache with KvHeads heads. Not recorded: a cache is for inference.
+template <std::int64_t KvHeads, class T, class SQ, class KV, class Backend>
+Tensor<T, SQ, Backend> attention(const Tensor<T, SQ, Backend>& q, const KvView<KV>& kv, const AttentionOptions& options = {}) {
+  static_assert(
+      detail::multiple_of<detail::axis<SQ, 2>, KvHeads>,
+      "llm::attention(q [B, T, H, E], cache with K heads): the query heads H must be a multiple of the KV heads K (are they swapped?)");
+  AttentionArgs args{.B = q.extent(0), .T = q.extent(1), .S = kv.S, .H = q.extent(2), .K = KvHeads, .E = q.extent(3)};
+  args.kv_batch_stride = kv.batch_stride;
+  args.kv_position_stride = kv.position_stride;
+  args.kv_head_stride = kv.head_stride;
+  args.kv_lengths = kv.lengths;
+  args.window = options.window;
+  args.causal = options.causal;
+  args.scale = detail::attention_scale(options, args.E);
+  auto y = Tensor<T, SQ, Backend>::empty(q.shape());
+  Backend::template attention_forward<T, KV>(args, q.data(), kv.k, kv.v, y.data(), nullptr);
+  return y;
+}
+
+}  // namespace llm

@@ -1,0 +1,185 @@
+// Reference-counted memory from a pool that reuses freed blocks, so that a step like the last one allocates nothing.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+#include <llm/core/error.hpp>
+#include <llm/detail/platform.hpp>
+
+namespace llm {
+
+/// What a pool holds, in bytes. `in_use` and `high_water` count what tensors asked for, `reserved` what the system gave.
+struct PoolStatistics {
+  std::int64_t in_use = 0;
+  std::int64_t high_water = 0;
+  std::int64_t reserved = 0;
+  std::int64_t system_allocations = 0;
+};
+
+namespace detail {
+
+class BufferHome;
+
+/// One block of memory. Lives in its pool's free list while nobody refers to it.
+struct Buffer {
+  std::atomic<std::int32_t> references{0};
+  std::size_t bytes = 0;     // asked for
+  std::size_t capacity = 0;  // of the size class
+  void* data = nullptr;
+  Buffer* next = nullptr;
+  BufferHome* home = nullptr;
+};
+
+/// The pool a buffer goes back to.
+class LLM_SHARED BufferHome {
+ public:
+  virtual void give_back(Buffer* buffer) noexcept = 0;
+
+ protected:
+  ~BufferHome() = default;
+};
+
+/// Shared ownership of a T with `references` and a way back (`retire`).
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(T* target) noexcept : target_(target) { acquire(); }
+  Ref(const Ref& other) noexcept : target_(other.target_) { acquire(); }
+  Ref(Ref&& other) noexcept : target_(std::exchange(other.target_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(target_, other.target_);
+    return *this;
+  }
+  ~Ref() { reset(); }
+
+  void reset() noexcept {
+    T* const target = std::exchange(target_, nullptr);
+    if (target && target->references.fetch_sub(1, std::memory_order_acq_rel) == 1) retire(target);
+  }
+  T* get() const { return target_; }
+  T* operator->() const { return target_; }
+  T& operator*() const { return *target_; }
+  explicit operator bool() const { return target_ != nullptr; }
+
+ private:
+  void acquire() noexcept {
+    if (target_) target_->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  T* target_ = nullptr;
+};
+
+inline void retire(Buffer* buffer) noexcept { buffer->home->give_back(buffer); }
+using BufferRef = Ref<Buffer>;
+
+/// Rounds a byte count up to its size class: multiples of 64, then eight classes to an octave (at most 12.5 % over).
+struct SizeClass {
+  std::size_t capacity;
+  std::size_t index;
+  static constexpr std::size_t count = 8 * 64;
+
+  static constexpr SizeClass of(std::size_t bytes) {
+    constexpr std::size_t unit = 64;
+    const std::size_t n = bytes < unit ? unit : bytes;
+    if (n > (std::size_t{1} << 62)) throw ShapeError(concat("llm: a tensor of ", n, " bytes cannot be allocated"));
+    const auto octave = static_cast<std::size_t>(std::bit_width(n - 1));  // n is in (2^(octave-1), 2^octave]
+    const std::size_t step = octave < 10 ? unit : std::size_t{1} << (octave - 4);
+    const std::size_t capacity = (n + step - 1) / step * step;
+    return {capacity, octave < 10 ? capacity / unit : octave * 8 + capacity / step % 8};
+  }
+};
+
+/// All buffers of one memory space (see memory_space in backend/concept.hpp). Thread-safe. Lives as long as the process.
+template <class Memory>
+class LLM_SHARED Pool final : public BufferHome {
+ public:
+  static Pool& instance() {
+    static Pool& pool = *new Pool;  // never destroyed: tensors with static lifetime may still refer to it
+    return pool;
+  }
+
+  BufferRef allocate(std::size_t bytes) {
+    const SizeClass size = SizeClass::of(bytes);
+    const std::lock_guard lock(mutex_);
+    Buffer* buffer = free_[size.index];
+    if (buffer)
+      free_[size.index] = buffer->next;
+    else
+      buffer = obtain(size.capacity);
+    buffer->bytes = bytes;
+    statistics_.in_use += static_cast<std::int64_t>(bytes);
+    if (statistics_.in_use > statistics_.high_water) statistics_.high_water = statistics_.in_use;
+    return BufferRef(buffer);
+  }
+
+  void give_back(Buffer* buffer) noexcept override {
+    const std::lock_guard lock(mutex_);
+    statistics_.in_use -= static_cast<std::int64_t>(buffer->bytes);
+    Buffer*& list = free_[SizeClass::of(buffer->capacity).index];
+    buffer->next = list;
+    list = buffer;
+  }
+
+  PoolStatistics statistics() {
+    const std::lock_guard lock(mutex_);
+    return statistics_;
+  }
+  void reset_high_water() {
+    const std::lock_guard lock(mutex_);
+    statistics_.high_water = statistics_.in_use;
+  }
+  /// Gives every unused block back to the system.
+  void trim() {
+    const std::lock_guard lock(mutex_);
+    for (Buffer*& list : free_)
+      while (Buffer* const buffer = list) {
+        list = buffer->next;
+        statistics_.reserved -= static_cast<std::int64_t>(buffer->capacity);
+        Memory::release(buffer->data, buffer->capacity);
+        delete buffer;
+      }
+  }
+
+ private:
+  Pool() = default;
+
+  Buffer* obtain(std::size_t capacity) {
+    void* const data = Memory::allocate(capacity);
+    auto* const buffer = new Buffer;
+    buffer->capacity = capacity;
+    buffer->data = data;
+    buffer->home = this;
+    statistics_.reserved += static_cast<std::int64_t>(capacity);
+    ++statistics_.system_allocations;
+    return buffer;
+  }
+
+  std::mutex mutex_;
+  Buffer* free_[SizeClass::count] = {};
+  PoolStatistics statistics_;
+};
+
+}  // namespace detail
+
+/// Memory statistics of a backend's pool.
+template <class Backend>
+PoolStatistics pool_statistics() {
+  return detail::Pool<typename Backend::memory>::instance().statistics();
+}
+/// Starts a new high-water mark at what is in use now.
+template <class Backend>
+void reset_pool_high_water() {
+  detail::Pool<typename Backend::memory>::instance().reset_high_water();
+}
+/// Gives the unused blocks of a backend's pool back to the system.
+template <class Backend>
+void trim_pool() {
+  detail::Pool<typename Backend::memory>::instance().trim();
+}
+
+}  // namespace llm

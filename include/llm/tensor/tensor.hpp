@@ -1,0 +1,142 @@
+// Tensor: elements of one type in a shape whose extents are constants or known at run time.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <llm/core/dtype.hpp>
+#include <llm/core/shape.hpp>
+#include <llm/tensor/grad_slot.hpp>
+
+namespace llm {
+
+struct Cpu;  // backend/cpu/cpu.hpp
+
+namespace detail {
+
+/// Whether a tensor of shape From can be viewed as To, as far as the constants tell.
+template <class From, class To>
+inline constexpr bool may_view = [] {
+  if (From::rank_dynamic > 0 || To::rank_dynamic > 0) return true;
+  return From().numel() == To().numel();
+}();
+
+}  // namespace detail
+
+/// A dense row-major tensor of T on a backend. Copying a Tensor shares its elements and its gradient; clone() copies them.
+/// Creation, reading and writing from the host go through empty / zeros / from / to_vector; data() is the backend's pointer.
+template <class T, class S, class Backend = Cpu>
+class Tensor {
+ public:
+  using value_type = T;
+  using shape_type = S;
+  using backend_type = Backend;
+  static constexpr int rank = S::rank;
+
+  /// No elements at all; assign before use.
+  Tensor() = default;
+
+  /// Uninitialised elements.
+  static Tensor empty(const S& shape = {}) {
+    Tensor t;
+    t.shape_ = shape;
+    const std::int64_t bytes = storage_bytes(dtype_of<T>, shape.numel());
+    t.buffer_ = detail::Pool<typename Backend::memory>::instance().allocate(static_cast<std::size_t>(bytes));
+    return t;
+  }
+  static Tensor full(const S& shape, double value) {
+    Tensor t = empty(shape);
+    Backend::template fill<T>(t.data(), t.numel(), value);
+    return t;
+  }
+  static Tensor zeros(const S& shape = {}) { return full(shape, 0.0); }
+
+  /// Copies host values in. Throws ShapeError when their number is not the shape's.
+  static Tensor from(std::span<const T> values, const S& shape = {}) {
+    Tensor t = empty(shape);
+    t.assign(values);
+    return t;
+  }
+  /// Overwrites all elements with host values. Throws ShapeError when their number differs.
+  void assign(std::span<const T> values) {
+    if (static_cast<std::int64_t>(values.size()) != numel())
+      throw ShapeError(detail::concat("llm::Tensor: ", values.size(), " values for shape ", to_string(shape_), ", which has ", numel()));
+    Backend::memory::copy_from_host(data(), values.data(), values.size_bytes());
+  }
+  std::vector<T> to_vector() const {
+    std::vector<T> values(static_cast<std::size_t>(numel()));
+    if (!values.empty()) Backend::memory::copy_to_host(values.data(), data(), values.size() * sizeof(T));
+    return values;
+  }
+  /// The value of a tensor with exactly one element. Throws ShapeError otherwise.
+  T item() const {
+    if (numel() != 1)
+      throw ShapeError(detail::concat("llm::Tensor::item: shape ", to_string(shape_), " has ", numel(), " elements, not one"));
+    T value;
+    Backend::memory::copy_to_host(&value, data(), sizeof(T));
+    return value;
+  }
+  /// A copy with its own elements and no gradient.
+  Tensor clone() const {
+    Tensor t = empty(shape_);
+    Backend::template copy<T>(t.data(), data(), numel());
+    return t;
+  }
+
+  T* data() { return static_cast<T*>(buffer_ ? buffer_->data : nullptr); }
+  const T* data() const { return static_cast<const T*>(buffer_ ? buffer_->data : nullptr); }
+  const S& shape() const { return shape_; }
+  std::int64_t extent(int i) const { return shape_.extent(i); }
+  std::int64_t numel() const { return shape_.numel(); }
+  explicit operator bool() const { return static_cast<bool>(buffer_); }
+
+  /// The same elements (and gradient) in another shape of as many elements.
+  template <class To>
+  Tensor<T, To, Backend> view(const To& shape = {}) const {
+    static_assert(detail::may_view<S, To>, "llm::Tensor::view<To>: the new shape must have as many elements as the old one");
+    if (shape.numel() != numel())
+      throw ShapeError(detail::concat("llm::Tensor::view: ", to_string(shape_), " has ", numel(), " elements, ", to_string(shape), " has ",
+                                      shape.numel()));
+    return Tensor<T, To, Backend>(buffer_, slot_, shape);
+  }
+
+  /// Makes this a leaf whose gradient is computed and kept, as parameters are.
+  Tensor& track() {
+    if (!slot_) slot_ = detail::new_slot(true);
+    return *this;
+  }
+  /// Keeps an intermediate's gradient too, so that it can be looked at after backward.
+  Tensor& retain_grad() {
+    if (slot_) slot_->keep = true;
+    return *this;
+  }
+  bool tracked() const { return static_cast<bool>(slot_); }
+  bool has_grad() const { return slot_ && slot_->grad; }
+  /// The gradient, sharing memory with the tape's; zeros when nothing reached this tensor.
+  Tensor grad() const {
+    if (!has_grad()) return zeros(shape_);
+    return Tensor(slot_->grad, {}, shape_);
+  }
+  void clear_grad() {
+    if (slot_) slot_->grad.reset();
+  }
+  /// The same elements, cut off from the tape.
+  Tensor detach() const { return Tensor(buffer_, {}, shape_); }
+
+  // For ops: what the tape shares and what a new tensor is made of.
+  const detail::BufferRef& buffer() const { return buffer_; }
+  const detail::SlotRef& slot() const { return slot_; }
+  void set_slot(detail::SlotRef slot) { slot_ = std::move(slot); }
+  Tensor(detail::BufferRef buffer, detail::SlotRef slot, const S& shape)
+      : buffer_(std::move(buffer)), slot_(std::move(slot)), shape_(shape) {}
+
+ private:
+  detail::BufferRef buffer_;
+  detail::SlotRef slot_;
+  [[no_unique_address]] S shape_{};
+};
+
+/// Token ids and targets.
+using Token = std::int32_t;
+
+}  // namespace llm
