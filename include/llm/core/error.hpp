@@ -1,6 +1,7 @@
 // The exceptions of the library. Every one derives from llm::Error and says what was called, expected and found.
 #pragma once
 
+#include <charconv>
 #include <concepts>
 #include <stdexcept>
 #include <string>
@@ -56,7 +57,12 @@ void append(std::string& out, I value) {
   else
     out.append(std::to_string(value));
 }
-inline void append(std::string& out, double value) { out.append(std::to_string(value)); }
+/// The shortest digits that read back as the same number: "1e-05", where std::to_string has "0.000010".
+template <std::floating_point F>
+void append(std::string& out, F value) {
+  char text[64];
+  out.append(text, std::to_chars(text, text + sizeof(text), value).ptr);
+}
 
 /// Joins strings and numbers into the text of a message.
 template <class... Parts>
