@@ -9,6 +9,18 @@
 
 namespace llm::reference {
 
+/// How many of n targets are not `ignore`; when one is neither that nor in [0, V), -1 - (the position of the first such).
+template <class Index>
+std::int64_t count_targets(const Index* targets, std::int64_t n, std::int64_t V, std::int64_t ignore) {
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (targets[i] == ignore) continue;
+    if (targets[i] < 0 || targets[i] >= V) return -1 - i;
+    ++count;
+  }
+  return count;
+}
+
 /// losses[r] = lse[r] - logits[r, targets[r]], 0 where targets[r] == ignore; lse[r] = log sum exp of row r of logits [rows, V].
 template <class T, class Index>
 void cross_entropy_forward(const T* logits, const Index* targets, compute_t<T>* losses, compute_t<T>* lse, std::int64_t rows,

@@ -1,9 +1,10 @@
-// Elementwise kernels and whole-buffer sums.
+// Elementwise kernels, filling, and whole-buffer sums.
 #pragma once
 
 #include <cstdint>
 
 #include <llm/core/dtype.hpp>
+#include <llm/core/rng.hpp>
 
 namespace llm::reference {
 
@@ -11,6 +12,12 @@ namespace llm::reference {
 template <class T>
 void fill(T* y, std::int64_t n, double value) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = T(value);
+}
+
+/// y[i] = stddev * number i of a normal stream, see normal_at.
+template <class T>
+void fill_normal(T* y, std::int64_t n, std::uint64_t seed, std::uint64_t stream, double stddev) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = T(stddev * normal_at(seed, stream, static_cast<std::uint64_t>(i)));
 }
 
 /// y[i] = x[i]

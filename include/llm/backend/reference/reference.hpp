@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <llm/backend/concept.hpp>
 #include <llm/backend/reference/activation.hpp>
@@ -26,6 +27,7 @@ struct Reference {
 
   // clang-format off
   template <class T> static constexpr auto fill = reference::fill<T>;
+  template <class T> static constexpr auto fill_normal = reference::fill_normal<T>;
   template <class T> static constexpr auto copy = reference::copy<T>;
   template <class T> static constexpr auto add = reference::add<T>;
   template <class T> static constexpr auto accumulate = reference::accumulate<T>;
@@ -69,6 +71,10 @@ struct Reference {
   template <class Index>
   static std::int64_t index_outside(const Index* ids, std::int64_t n, std::int64_t V) {
     return reference::index_outside(ids, n, V);
+  }
+  template <class Index>
+  static std::int64_t count_targets(const Index* targets, std::int64_t n, std::int64_t V, std::int64_t ignore) {
+    return reference::count_targets(targets, n, V, ignore);
   }
   template <class T, class Index>
   static void cross_entropy_forward(const T* logits, const Index* targets, compute_t<T>* losses, compute_t<T>* lse, std::int64_t rows,
