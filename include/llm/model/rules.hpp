@@ -90,9 +90,11 @@ LLM_CONFIG_RULE(norm_eps_positive, norm_eps, c.norm_eps, limit, 0, true, norm_ep
                 "llm::Config: norm_eps must be greater than 0 and finite")
 LLM_CONFIG_RULE(kv_heads_at_most_heads, n_heads, c.n_heads, n_kv_heads, c.n_kv_heads, n_heads >= 1, n_kv_heads <= n_heads,
                 "llm::Config: n_kv_heads is larger than n_heads: are they swapped? (several query heads share one KV head)")
-LLM_CONFIG_RULE(heads_divisible, n_heads, c.n_heads, n_kv_heads, c.n_kv_heads, n_kv_heads >= 1 && n_kv_heads <= n_heads, n_heads % n_kv_heads == 0,
+LLM_CONFIG_RULE(heads_divisible, n_heads, c.n_heads, n_kv_heads, c.n_kv_heads, n_kv_heads >= 1 && n_kv_heads <= n_heads,
+                n_heads % n_kv_heads == 0,
                 "llm::Config: n_heads must be a multiple of n_kv_heads (each KV head serves a group of query heads)")
-LLM_CONFIG_RULE(d_model_divisible, d_model, c.d_model, n_heads, c.n_heads, c.head_dim == 0 && d_model >= 1 && n_heads >= 1, d_model % n_heads == 0,
+LLM_CONFIG_RULE(d_model_divisible, d_model, c.d_model, n_heads, c.n_heads, c.head_dim == 0 && d_model >= 1 && n_heads >= 1,
+                d_model % n_heads == 0,
                 "llm::Config: head_dim is 0, which means d_model / n_heads, but d_model is not a multiple of n_heads")
 LLM_CONFIG_RULE(rope_dim_not_negative, rope_dim, c.rope_dim, minimum, 0, true, rope_dim >= minimum,
                 "llm::Config: rope_dim must not be negative (0 means that all of a head is rotated)")
@@ -104,11 +106,13 @@ LLM_CONFIG_RULE(rope_dim_within_head, rope_dim, c.rope_width(), head_dim, c.head
                 "llm::Config: rope_dim must not exceed head_dim, the width of a head")
 LLM_CONFIG_RULE(rope_theta_positive, rope_theta, c.rope_theta, limit, 0, c.rotary(), rope_theta > limit && rope_theta != INT64_MAX,
                 "llm::Config: rope_theta must be greater than 0 and finite")
-LLM_CONFIG_RULE(qk_norm_is_rms_norm, qk_norm, std::int64_t{c.qk_norm}, norm, static_cast<std::int64_t>(c.norm), qk_norm == 1, norm == static_cast<std::int64_t>(Norm::rms_norm),
+LLM_CONFIG_RULE(qk_norm_is_rms_norm, qk_norm, std::int64_t{c.qk_norm}, norm, static_cast<std::int64_t>(c.norm), qk_norm == 1,
+                norm == static_cast<std::int64_t>(Norm::rms_norm),
                 "llm::Config: qk_norm normalises heads by RMSNorm and needs norm = Norm::rms_norm, not layer_norm")
 LLM_CONFIG_RULE(parameters_countable, parameters, detail::total_parameters(c).value, maximum, INT64_MAX / 16, true, parameters <= maximum,
                 "llm::Config: the sizes are too large: 16 bytes of training state for each parameter exceed 2^63 bytes")
-LLM_CONFIG_RULE(kv_cache_countable, elements, (detail::kv_elements_per_token(c) * c.max_seq_len).value, maximum, INT64_MAX / 8, detail::total_parameters(c).value <= INT64_MAX / 16, elements <= maximum,
+LLM_CONFIG_RULE(kv_cache_countable, elements, (detail::kv_elements_per_token(c) * c.max_seq_len).value, maximum, INT64_MAX / 8,
+                detail::total_parameters(c).value <= INT64_MAX / 16, elements <= maximum,
                 "llm::Config: the sizes are too large: the KV cache of max_seq_len tokens exceeds 2^63 bytes")
 // clang-format on
 
@@ -122,21 +126,17 @@ using All = List<vocab_size_positive, vocab_size_fits_token_ids, d_model_positiv
                  norm_eps_positive, kv_heads_at_most_heads, heads_divisible, d_model_divisible, rope_dim_not_negative, rope_dim_needs_rope,
                  rope_dim_even, rope_dim_within_head, rope_theta_positive, qk_norm_is_rms_norm, parameters_countable, kv_cache_countable>;
 
-// A base class, since naming the failed class in the initializer of `ok` is a second error for clang 14.
 template <const Config& C, class Rule, bool Broken = Rule::broken(C)>
-struct Passes {
-  static constexpr bool ok = true;
-};
+struct Report {};
 template <const Config& C, class Rule>
-struct Passes<C, Rule, true> : Rule::template require<Rule::first(C), Rule::second(C)> {
-  static constexpr bool ok = false;
-};
+struct Report<C, Rule, true> : Rule::template require<Rule::first(C), Rule::second(C)> {};
 
+// Base classes report; `ok` does not mention them, since clang 14 has a second error for a constant that depends on a failed class.
 template <const Config& C, class Rules>
 struct Check;
 template <const Config& C, class... Rules>
-struct Check<C, List<Rules...>> {
-  static constexpr bool ok = (Passes<C, Rules>::ok && ...);
+struct Check<C, List<Rules...>> : Report<C, Rules>... {
+  static constexpr bool ok = !(Rules::broken(C) || ...);
 };
 
 template <class... Rules>
@@ -155,8 +155,11 @@ std::vector<std::string> broken_rules(const Config& c, List<Rules...>) {
 ///     class Model { ... };
 ///     template <const Config& C>
 ///     class Model<C, false> {};
+///
+/// A concept, since a variable that has asked is no constant for clang 14. static_assert(valid_config<C>) would be a second error,
+/// and under requires(!valid_config<C>) clang takes the other template.
 template <const Config& C>
-inline constexpr bool valid_config = config_rules::Check<C, config_rules::All>::ok;
+concept valid_config = config_rules::Check<C, config_rules::All>::ok;
 
 /// What is wrong with a config: for each broken rule its sentence and the two numbers; empty when it is valid.
 inline std::vector<std::string> validate(const Config& c) { return config_rules::broken_rules(c, config_rules::All{}); }
