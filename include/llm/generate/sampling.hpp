@@ -47,7 +47,7 @@ class Sampler {
   /// Throws llm::ValueError when an option or the vocabulary size is out of range.
   Sampler(const SamplingOptions& options, std::int64_t vocab_size) : options_(options), rng_(options.seed) {
     validate(options);
-    if (vocab_size < 1 || vocab_size > std::numeric_limits<std::int32_t>::max())
+    if (vocab_size < 1 || vocab_size > (std::numeric_limits<std::int32_t>::max)())
       throw ValueError(detail::concat("llm::Sampler: vocab_size is ", vocab_size, ", expected 1 to 2147483647"));
     const auto size = static_cast<std::size_t>(vocab_size);
     scores_.resize(size);

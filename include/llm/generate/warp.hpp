@@ -33,7 +33,7 @@ inline bool heavier(const Candidate& a, const Candidate& b) { return a.weight > 
 
 /// Conversion that keeps finite values finite and leaves -inf alone.
 inline float to_finite_float(double value) {
-  constexpr double limit = std::numeric_limits<float>::max();
+  constexpr double limit = (std::numeric_limits<float>::max)();
   return static_cast<float>(std::clamp(value, -limit, limit));
 }
 
@@ -80,7 +80,7 @@ inline std::int32_t argmax(std::span<const float> scores) {
 
 /// Throws llm::NumericError unless logits [V] can be sampled: no NaN, no +inf, not all -inf (-inf is a masked token).
 inline void check_logits(std::span<const float> logits) {
-  constexpr float largest = std::numeric_limits<float>::max();
+  constexpr float largest = (std::numeric_limits<float>::max)();
   bool bad = false;
   for (const float logit : logits) bad |= !(logit <= largest);
   if (bad) {
