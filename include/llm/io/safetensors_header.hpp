@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <span>
 #include <string>
@@ -16,18 +15,10 @@
 
 #include <llm/core/dtype.hpp>
 #include <llm/core/error.hpp>
+#include <llm/io/safetensors_events.hpp>
 #include <llm/io/safetensors_format.hpp>
 
 namespace llm {
-
-/// One tensor of a safetensors file. `bytes` are little-endian elements in row-major order, not necessarily aligned; they
-/// live as long as the file they come from.
-struct SafetensorsEntry {
-  std::string name;
-  DType dtype = DType::u8;
-  std::vector<std::int64_t> shape;
-  std::span<const std::byte> bytes;
-};
 
 /// A tensor whose element type the format knows and the library does not (F8_E4M3, I16, BOOL, ...).
 struct UnsupportedSafetensorsEntry {
@@ -43,214 +34,6 @@ struct SafetensorsIndex {
 };
 
 namespace detail::safetensors {
-
-/// Says which file is wrong and why.
-[[noreturn]] inline void fail(const std::string& path, std::string_view reason) {
-  throw FileError(concat("llm::SafetensorsFile: ", path, ": ", reason));
-}
-
-/// Tells the system that a stretch of a mapping has been read; null for plain memory.
-using ReleasePages = void (*)(const std::byte*, std::size_t) noexcept;
-
-/// The header's characters on their way to the JSON parser. Ends the parse when one token grows without limit.
-class HeaderText {
- public:
-  HeaderText(const std::string& path, std::span<const std::byte> text, ReleasePages release)
-      : path_(path), text_(text), release_(release) {}
-
-  class iterator {
-   public:
-    using iterator_category = std::input_iterator_tag;
-    using value_type = char;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const char*;
-    using reference = char;
-
-    iterator() = default;
-    iterator(HeaderText* text, std::size_t at) : text_(text), at_(at) {}
-    char operator*() const { return text_->character(at_); }
-    iterator& operator++() {
-      ++at_;
-      return *this;
-    }
-    iterator operator++(int) {
-      iterator old = *this;
-      ++at_;
-      return old;
-    }
-    friend bool operator==(const iterator& a, const iterator& b) { return a.at_ == b.at_; }
-
-   private:
-    HeaderText* text_ = nullptr;
-    std::size_t at_ = 0;
-  };
-
-  iterator begin() { return {this, 0}; }
-  iterator end() { return {this, text_.size()}; }
-  void token_read() { token_start_ = position_; }
-  [[noreturn]] void fail(std::string_view reason) const {
-    safetensors::fail(path_, concat(reason, " (near byte ", position_, " of the header)"));
-  }
-
- private:
-  char character(std::size_t at) {
-    position_ = at;
-    if (at - token_start_ > max_string_bytes) fail("a name, value or gap is longer than 1 MiB");
-    if (release_ != nullptr && at - released_ >= release_step) {
-      release_(text_.data() + released_, at - released_);
-      released_ = at;
-    }
-    return static_cast<char>(text_[at]);
-  }
-
-  static constexpr std::size_t release_step = std::size_t{1} << 20;
-  const std::string& path_;
-  std::span<const std::byte> text_;
-  ReleasePages release_;
-  std::size_t position_ = 0, token_start_ = 0, released_ = 0;
-};
-
-/// Takes the JSON parser's events for the one structure that the format allows; anything else is an error where it stands.
-/// With `keep` false it checks only, in constant memory.
-class HeaderEvents {
- public:
-  HeaderEvents(HeaderText& text, std::span<const std::byte> data, bool keep) : text_(text), data_(data), keep_(keep) {}
-
-  struct Tensor {
-    SafetensorsEntry entry;
-    const ElementType* type;
-  };
-  std::map<std::string, std::string> metadata;
-  std::vector<Tensor> tensors;
-
-  /// The sum of all tensors' sizes.
-  std::uint64_t total_bytes() const { return total_bytes_; }
-
-  bool null() { unexpected("null"); }
-  bool boolean(bool) { unexpected("a boolean"); }
-  bool number_integer(std::int64_t value) { text_.fail(concat("number ", value, " is negative")); }
-  bool number_unsigned(std::uint64_t value) {
-    if (at_ != At::number) unexpected("a number");
-    if (value > INT64_MAX) text_.fail(concat("number ", value, " exceeds 2^63"));
-    const std::size_t most = numbers_ == &offsets_ ? 2 : max_rank;
-    if (numbers_->size() == most) fail_tensor(concat("has more than ", most, most == 2 ? " data_offsets" : " extents"));
-    numbers_->push_back(static_cast<std::int64_t>(value));
-    return next();
-  }
-  bool number_float(double, const std::string&) { text_.fail("a number is not an integer below 2^63"); }
-  bool binary(nlohmann::json::binary_t&) { unexpected("binary data"); }
-  bool string(std::string& value) {
-    if (at_ == At::metadata_value) {
-      if (keep_ && !metadata.emplace(std::move(key_), std::move(value)).second) text_.fail("a metadata key occurs twice");
-      return next(At::metadata);
-    }
-    if (at_ != At::dtype) unexpected("a string");
-    type_ = find_element_type(value);
-    if (type_ == nullptr) fail_tensor(concat("unknown dtype ", in_quotes(value)));
-    return next(At::tensor);
-  }
-  bool start_object(std::size_t) {
-    if (at_ == At::start) return next(At::top);
-    if (at_ == At::metadata_open) return next(At::metadata);
-    if (at_ != At::tensor_open) unexpected("an object");
-    entry_.shape.clear();
-    offsets_.clear();
-    type_ = nullptr;
-    has_shape_ = has_offsets_ = false;
-    return next(At::tensor);
-  }
-  bool key(std::string& value) {
-    if (at_ == At::metadata) {
-      key_ = std::move(value);
-      return next(At::metadata_value);
-    }
-    if (at_ == At::tensor) return next(tensor_key(value));
-    if (value != metadata_key) {
-      entry_.name = std::move(value);
-      return next(At::tensor_open);
-    }
-    if (std::exchange(has_metadata_, true)) text_.fail("__metadata__ occurs twice");
-    return next(At::metadata_open);
-  }
-  bool end_object() {
-    if (at_ == At::tensor) finish_tensor();
-    return next(at_ == At::top ? At::done : At::top);
-  }
-  bool start_array(std::size_t) {
-    if (at_ != At::array) unexpected("an array");
-    return next(At::number);
-  }
-  bool end_array() { return next(At::tensor); }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) { text_.fail("the header is not valid JSON"); }
-
- private:
-  enum class At { start, top, metadata_open, metadata, metadata_value, tensor_open, tensor, dtype, array, number, done };
-
-  bool next() {
-    text_.token_read();
-    return true;
-  }
-  bool next(At at) {
-    at_ = at;
-    return next();
-  }
-  [[noreturn]] void unexpected(std::string_view what) const { text_.fail(concat("unexpected ", what)); }
-  [[noreturn]] void fail_tensor(std::string_view reason) const { text_.fail(concat("tensor ", in_quotes(entry_.name), ": ", reason)); }
-
-  At tensor_key(std::string_view key) {
-    if (key == "dtype" && type_ == nullptr) return At::dtype;
-    if (key == "shape" && !std::exchange(has_shape_, true)) {
-      numbers_ = &entry_.shape;
-      return At::array;
-    }
-    if (key == "data_offsets" && !std::exchange(has_offsets_, true)) {
-      numbers_ = &offsets_;
-      return At::array;
-    }
-    fail_tensor(concat("key ", in_quotes(key), " is unknown or occurs twice"));
-  }
-
-  /// Bytes that the tensor's shape asks for. Extents of 0 do not hide an overflow of the others.
-  std::int64_t bytes_of_shape() const {
-    std::int64_t bits = type_->bits;
-    bool empty = false;
-    for (const std::int64_t extent : entry_.shape) {
-      empty = empty || extent == 0;
-      if (extent != 0 && bits > INT64_MAX / extent) fail_tensor("the shape's size exceeds 2^63 bits");
-      if (extent != 0) bits *= extent;
-    }
-    if (bits % 8 != 0) fail_tensor("the elements do not fill whole bytes");
-    return empty ? 0 : bits / 8;
-  }
-
-  void finish_tensor() {
-    if (type_ == nullptr || !has_shape_ || !has_offsets_) fail_tensor("needs dtype, shape and data_offsets");
-    if (offsets_.size() != 2) fail_tensor(concat("has ", offsets_.size(), " data_offsets instead of 2"));
-    const std::int64_t begin = offsets_[0], end = offsets_[1], expected = bytes_of_shape();
-    const auto available = static_cast<std::int64_t>(data_.size());
-    if (begin > end || end > available)
-      fail_tensor(concat("data_offsets [", begin, ", ", end, "] do not lie in the file's ", available, " bytes of data"));
-    if (end - begin != expected)
-      fail_tensor(concat("data_offsets [", begin, ", ", end, "] span ", end - begin, " bytes, but its shape and dtype take ", expected));
-    total_bytes_ += static_cast<std::uint64_t>(expected);
-    if (total_bytes_ > data_.size()) fail_tensor("data_offsets overlap those of other tensors");
-    if (!keep_) return;
-    entry_.bytes = data_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(expected));
-    tensors.push_back({std::move(entry_), type_});
-  }
-
-  HeaderText& text_;
-  std::span<const std::byte> data_;
-  bool keep_;
-  At at_ = At::start;
-  std::string key_;
-  SafetensorsEntry entry_;
-  std::vector<std::int64_t> offsets_;
-  std::vector<std::int64_t>* numbers_ = nullptr;
-  const ElementType* type_ = nullptr;
-  bool has_metadata_ = false, has_shape_ = false, has_offsets_ = false;
-  std::uint64_t total_bytes_ = 0;
-};
 
 /// Sorts the tensors by position. They must cover the data without gap or overlap; their sizes are known to sum up.
 inline void check_coverage(const std::string& path, std::vector<HeaderEvents::Tensor>& tensors, std::span<const std::byte> data) {
