@@ -12,11 +12,9 @@
 #include <cstdint>
 
 #include <llm/core/dtype.hpp>
+#include <llm/core/rounding.hpp>
 
 namespace llm {
-
-/// How RMSNorm rounds when T is narrower than its compute type: bf16(n) * gain, or bf16(n * gain). See Config::norm_rounding.
-enum class Rounding : std::uint8_t { round_then_gain, gain_then_round };
 
 enum class Activation : std::uint8_t { silu, gelu_tanh, gelu_erf };
 

@@ -3,12 +3,11 @@
 
 #include <cstdint>
 
+#include <llm/core/rounding.hpp>
+
 namespace llm {
 
 enum class Norm : std::uint8_t { rms_norm, layer_norm };
-
-/// What RMSNorm rounds to bf16 first. Llama rounds the normalised value and multiplies by the gain in bf16; others multiply in f32.
-enum class NormRounding : std::uint8_t { round_then_gain, gain_then_round };
 
 /// pre: x + f(norm(x)) and a final norm. post: norm(x + f(x)), no final norm, as in the original transformer.
 enum class NormPosition : std::uint8_t { pre, post };
@@ -33,7 +32,7 @@ struct Config {
   double norm_eps = 1e-5;
   bool tie_embeddings = false;  // the output head shares the embedding's matrix
   Norm norm = Norm::rms_norm;
-  NormRounding norm_rounding = NormRounding::round_then_gain;
+  Rounding norm_rounding = Rounding::round_then_gain;
   NormPosition norm_position = NormPosition::pre;
   Position position = Position::rope_half;
   std::int64_t rope_dim = 0;  // rotated width of a head, from its start; 0: all of it
