@@ -169,9 +169,11 @@ inline void require_valid(const Config& config, std::string_view source = {}) {
   const std::vector<std::string> broken = validate(config);
   if (broken.empty()) return;
   std::string text(source);
+  const char* separator = source.empty() ? "" : ": ";
   for (const std::string& sentence : broken) {
-    if (!text.empty()) text += text.size() == source.size() ? ": " : "\n";
+    text += separator;
     text += sentence;
+    separator = "\n";
   }
   throw ConfigError(text);
 }
