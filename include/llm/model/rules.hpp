@@ -126,18 +126,20 @@ using All = List<vocab_size_positive, vocab_size_fits_token_ids, d_model_positiv
                  norm_eps_positive, kv_heads_at_most_heads, heads_divisible, d_model_divisible, rope_dim_not_negative, rope_dim_needs_rope,
                  rope_dim_even, rope_dim_within_head, rope_theta_positive, qk_norm_is_rms_norm, parameters_countable, kv_cache_countable>;
 
+template <class... Rules>
+constexpr bool all_hold(const Config& c, List<Rules...>) {
+  return !(Rules::broken(c) || ...);
+}
+
 template <const Config& C, class Rule, bool Broken = Rule::broken(C)>
 struct Report {};
 template <const Config& C, class Rule>
 struct Report<C, Rule, true> : Rule::template require<Rule::first(C), Rule::second(C)> {};
 
-// Base classes report; `ok` does not mention them, since clang 14 has a second error for a constant that depends on a failed class.
 template <const Config& C, class Rules>
-struct Check;
+struct Reports;
 template <const Config& C, class... Rules>
-struct Check<C, List<Rules...>> : Report<C, Rules>... {
-  static constexpr bool ok = !(Rules::broken(C) || ...);
-};
+struct Reports<C, List<Rules...>> : Report<C, Rules>... {};
 
 template <class... Rules>
 std::vector<std::string> broken_rules(const Config& c, List<Rules...>) {
@@ -148,18 +150,21 @@ std::vector<std::string> broken_rules(const Config& c, List<Rules...>) {
 
 }  // namespace config_rules
 
-/// Whether a compiled-in config is valid. Asking is checking: each broken rule is one compile error with its sentence and numbers.
-/// A class template that must not add errors of its own takes the answer as a template argument and is empty where it is false:
+/// Whether a compiled-in config is valid; asking gives no error.
+template <const Config& C>
+concept valid_config = config_rules::all_hold(C, config_rules::All{});
+
+/// A base class that reports: one compile error for each broken rule, with its sentence and numbers; empty for a valid config.
+/// A template over a config derives from it where the config is wrong, and so adds no errors of its own:
 ///
-///     template <const Config& C, bool Valid = valid_config<C>>
+///     template <const Config& C>
 ///     class Model { ... };
 ///     template <const Config& C>
-///     class Model<C, false> {};
+///     requires(!valid_config<C>) class Model<C> : BrokenRules<C> {};
 ///
-/// A concept, since a variable that has asked is no constant for clang 14. static_assert(valid_config<C>) would be a second error,
-/// and under requires(!valid_config<C>) clang takes the other template.
+/// The report is apart from the question since clang takes a constraint whose check failed for unsatisfied, negated or not.
 template <const Config& C>
-concept valid_config = config_rules::Check<C, config_rules::All>::ok;
+struct BrokenRules : config_rules::Reports<C, config_rules::All> {};
 
 /// What is wrong with a config: for each broken rule its sentence and the two numbers; empty when it is valid.
 inline std::vector<std::string> validate(const Config& c) { return config_rules::broken_rules(c, config_rules::All{}); }
