@@ -1,0 +1,53 @@
+// Activation recompute: forget what a block saved, and run it again in backward.
+#pragma once
+
+#include <llm/autograd/gradient.hpp>
+
+namespace llm {
+
+namespace detail {
+
+template <class F, class T, class S, class Backend>
+struct RecomputeOp {
+  F function;
+  Tensor<T, S, Backend> x;
+  Grad<T, Backend> d_x;
+  Tensor<T, S, Backend> y;  // for its gradient; its elements are let go (see recompute)
+
+  void backward() {
+    auto input = x.detach();
+    input.track();
+    {
+      Tape tape;
+      const auto again = function(input);
+      tape.backward(again, y.grad());
+    }
+    if (!d_x.tracked() || !input.has_grad()) return;
+    const auto dx = d_x.write();
+    if (dx.add)
+      Backend::template accumulate<T>(dx.data, input.grad().data(), d_x.numel());
+    else
+      Backend::template copy<T>(dx.data, input.grad().data(), d_x.numel());
+  }
+};
+
+}  // namespace detail
+
+/// y = f(x), keeping only x: backward runs f again on a tape of its own. f must give the same result both times and may use tracked
+/// parameters. x and y have the same shape. Without a recording tape this is f(x).
+template <class F, class T, class S, class Backend>
+Tensor<T, S, Backend> recompute(F f, const Tensor<T, S, Backend>& x) {
+  Tape* const tape = Tape::current();
+  if (!tape) return f(x);
+  const auto y = [&] {
+    const NoTape off;
+    return f(x).detach();
+  }();
+  Tensor<T, S, Backend> result = y;
+  result.set_slot(detail::new_slot(false));
+  const Tensor<T, S, Backend> gradient_only({}, result.slot(), y.shape());
+  tape->record(result.slot(), detail::RecomputeOp<F, T, S, Backend>{std::move(f), x.detach(), Grad<T, Backend>(x), gradient_only});
+  return result;
+}
+
+}  // namespace llm

@@ -1,0 +1,113 @@
+// The keys and values of earlier positions, allocated once and appended in place.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include <llm/model/config.hpp>
+#include <llm/nn/pass.hpp>
+
+namespace llm {
+
+/// Room for `capacity` positions of `batch` sequences, elements of type KV: per layer k and v [batch, capacity, K, E], k after norm and
+/// rotation. Rows may have different lengths. Appending past the capacity throws llm::ShapeError before anything is written; after any
+/// error the cache is as it was before the call.
+template <const Config& C, class KV = float, class Backend = Cpu>
+class KvCache {
+ public:
+  static constexpr std::int64_t K = C.kv_heads(), E = C.head_width();
+  using Keys = Tensor<KV, Shape<C.n_layers, dyn, dyn, K, E>, Backend>;
+
+  explicit KvCache(std::int64_t batch = 1, std::int64_t capacity = C.max_seq_len) : batch_(batch), capacity_(capacity) {
+    if (batch < 1) throw ShapeError(detail::concat("llm::KvCache: batch ", batch, " is not positive"));
+    if (capacity < 1 || capacity > C.max_seq_len)
+      throw ShapeError(detail::concat("llm::KvCache: capacity ", capacity, " is not in 1 .. max_seq_len ", C.max_seq_len));
+    k_ = Keys::empty({batch, capacity});
+    v_ = Keys::empty({batch, capacity});
+    starts_ = decltype(starts_)::empty({batch});
+    ends_ = decltype(ends_)::empty({batch});
+    lengths_.assign(static_cast<std::size_t>(batch), 0);
+    next_lengths_ = lengths_;
+  }
+  KvCache(KvCache&&) = default;
+  KvCache& operator=(KvCache&&) = default;
+
+  std::int64_t batch() const { return batch_; }
+  std::int64_t capacity() const { return capacity_; }
+  /// Positions cached for a row.
+  std::int64_t length(std::int64_t row = 0) const { return lengths_[checked_row(row)]; }
+  std::int64_t bytes() const { return 2 * k_.numel() * static_cast<std::int64_t>(sizeof(KV)); }
+
+  /// Positions cached for every row.
+  std::span<const std::int64_t> lengths() const { return lengths_; }
+
+  /// Forgets everything.
+  void reset() { lengths_.assign(lengths_.size(), 0); }
+  /// Keeps the first `length` positions of a row. Throws ValueError when there are fewer.
+  void truncate(std::int64_t row, std::int64_t length) {
+    const std::size_t at = checked_row(row);
+    if (length < 0 || length > lengths_[at])
+      throw ValueError(detail::concat("llm::KvCache::truncate: row ", row, " has ", lengths_[at], " positions, not ", length));
+    lengths_[at] = length;
+  }
+
+  /// All layers' keys and values [L, batch, capacity, K, E]; positions from length(row) on hold nothing of meaning.
+  const Keys& keys() const { return k_; }
+  const Keys& values() const { return v_; }
+
+  /// A pass of T new positions for rows [first, first + count). For LLM: plan, run the layers, commit.
+  struct Plan {
+    std::int64_t first, count, start;  // start: of every row, when `uniform`
+    bool uniform;
+    std::int64_t furthest, longest;  // largest start; largest length afterwards
+  };
+
+  /// Checks that T more positions fit the rows; changes nothing but workspace.
+  Plan plan(std::int64_t first, std::int64_t count, std::int64_t time) {
+    if (first < 0 || count < 1 || first + count > batch_)
+      throw ShapeError(detail::concat("llm::KvCache: rows ", first, " .. ", first + count - 1, " of a cache with ", batch_, " rows"));
+    Plan plan{first, count, length(first), true, 0, 0};
+    for (std::int64_t row = first; row < first + count; ++row) {
+      const std::int64_t start = length(row);
+      if (start + time > capacity_)
+        throw ShapeError(
+            detail::concat("llm::KvCache: ", start, " cached + ", time, " new positions exceed ",
+                           capacity_ == C.max_seq_len ? "max_seq_len " : "the capacity ", capacity_,
+                           capacity_ == C.max_seq_len ? " (hint: raise Config::max_seq_len)" : " (hint: allocate a larger cache)"));
+      plan.uniform = plan.uniform && start == plan.start;
+      plan.furthest = (std::max)(plan.furthest, start);
+      next_lengths_[static_cast<std::size_t>(row)] = start + time;
+    }
+    plan.longest = plan.furthest + time;
+    const auto n = static_cast<std::size_t>(count), bytes = n * sizeof(std::int64_t);
+    Backend::memory::copy_from_host(starts_.data(), lengths_.data() + first, bytes);
+    Backend::memory::copy_from_host(ends_.data(), next_lengths_.data() + first, bytes);
+    return plan;
+  }
+  CacheLayer<KV, Backend> layer(std::int64_t i, const Plan& plan) {
+    const std::int64_t row = capacity_ * K * E, offset = (i * batch_ + plan.first) * row;
+    return {k_.data() + offset, v_.data() + offset, row, starts_.data(), plan.uniform ? nullptr : ends_.data(), plan.longest};
+  }
+  Positions<Backend> positions(const Plan& plan) const {
+    if (plan.uniform) return Positions<Backend>::from(plan.start);
+    return {0, starts_, plan.furthest};
+  }
+  void commit(const Plan& plan) {
+    for (std::int64_t row = plan.first; row < plan.first + plan.count; ++row)
+      lengths_[static_cast<std::size_t>(row)] = next_lengths_[static_cast<std::size_t>(row)];
+  }
+
+ private:
+  std::size_t checked_row(std::int64_t row) const {
+    if (row < 0 || row >= batch_) throw ShapeError(detail::concat("llm::KvCache: row ", row, " of a cache with ", batch_, " rows"));
+    return static_cast<std::size_t>(row);
+  }
+
+  std::int64_t batch_, capacity_;
+  Keys k_, v_;
+  Tensor<std::int64_t, Shape<dyn>, Backend> starts_, ends_;
+  std::vector<std::int64_t> lengths_, next_lengths_;
+};
+
+}  // namespace llm

@@ -1,0 +1,126 @@
+// LLM: a language model as a type.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include <llm/autograd/recompute.hpp>
+#include <llm/model/account.hpp>
+#include <llm/model/kv_cache.hpp>
+#include <llm/model/parts.hpp>
+#include <llm/model/rules.hpp>
+#include <llm/ops/head_loss.hpp>
+
+namespace llm {
+
+struct TrainingOptions : LossOptions {
+  bool recompute = false;  // keep only each block's input and run the block again in backward
+};
+
+/// A decoder-only transformer whose whole wiring follows from one Config. C must have static storage: `inline constexpr Config`.
+/// Weights: Trainable<T> with T float, double or bf16. Backend: Cpu, or Reference (plain loops).
+/// Move-only; clone() copies. A const model may be used by many threads at once, each with a cache of its own.
+/// Ids are [B, T]; logits [B, T, V].
+template <const Config& C, class Weights = Trainable<float>, class Backend = Cpu>
+class LLM {
+ public:
+  using P = Parts<C, Weights, Backend>;
+  using T = typename Weights::value_type;
+  static constexpr std::int64_t V = C.vocab_size, D = C.d_model, L = C.n_layers;
+  static constexpr const Config& config = C;
+  static constexpr std::int64_t parameter_count = llm::parameter_count(C).total;
+
+  using backend_type = Backend;
+  using Ids = Tensor<Token, Shape<dyn, dyn>, Backend>;
+  using Hidden = Tensor<T, Shape<dyn, dyn, D>, Backend>;
+  using Logits = Tensor<T, Shape<dyn, dyn, V>, Backend>;
+  using LastLogits = Tensor<T, Shape<dyn, V>, Backend>;
+  using Loss = Tensor<compute_t<T>, Shape<>, Backend>;
+  using Cache = KvCache<C, T, Backend>;
+  using View = ParameterView<T, Backend>;
+
+  /// Matrices N(0, 0.02), those that write into the residual stream N(0, 0.02 / sqrt(2 L)), gains 1, biases 0.
+  /// The same numbers for a seed on any number of threads. Source: GPT-2.
+  static LLM random(std::uint64_t seed);
+  /// Elements to be filled by the caller.
+  static LLM uninitialised() { return LLM(); }
+  LLM clone() const;
+  LLM(LLM&&) noexcept = default;
+  LLM& operator=(LLM&&) noexcept = default;
+
+  /// Logits of every position. Throws ShapeError beyond max_seq_len, ValueError for an id outside [0, V).
+  Logits operator()(const Ids& ids) const;
+  /// Appends the ids to rows first_row .. first_row + B - 1 of the cache; logits of the new positions.
+  template <class KV>
+  Logits operator()(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row = 0) const;
+  /// The same, but only the last position's logits [B, V]: prefill and decode.
+  template <class KV>
+  LastLogits last_logits(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row = 0) const;
+  /// The embedding, every block's output and (pre-norm models) the final norm's, L + 2 or L + 1 tensors.
+  std::vector<Hidden> hidden_states(const Ids& ids) const;
+
+  /// Mean cross-entropy in nats of inputs [B, T] against aligned targets [B, T]. Targets equal to ignore_index (-100) count for
+  /// nothing. For labels that are the ids themselves see shift_labels.
+  Loss loss(const Ids& inputs, const Ids& targets, const TrainingOptions& options = {}) const;
+  /// Anything that is no pair of [B, T] tensors of token ids.
+  template <class Inputs, class Targets, class... Rest>
+  Loss loss(const Inputs&, const Targets&, const Rest&...) const;
+
+  /// Calls f(ParameterView) for every parameter once, tied ones too, in a fixed order.
+  template <class F>
+  void for_each_parameter(F&& f);
+  template <class F>
+  void for_each_parameter(F&& f) const;
+
+ private:
+  using RopeType = RopeTables<C.rope_width(), Backend>;
+  using HeadMatrix = Tensor<T, Shape<V, D>, Backend>;
+  using Blocks = std::array<typename P::BlockLayer, static_cast<std::size_t>(L)>;
+
+  LLM();
+  template <class F>
+  void visit(F&& f) const;
+  template <class F>
+  static void visit_block(const typename P::BlockLayer& block, std::int64_t i, F& f);
+  static void check_length(const Ids& ids);
+  Hidden embed(const Ids& ids, std::span<const std::int64_t> starts) const;
+  Hidden final_norm(const Hidden& x) const;
+  Hidden run(const Ids& ids, bool recompute_blocks) const;
+  template <class KV>
+  Hidden run(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row) const;
+  const HeadMatrix& head_weight() const;
+
+  Embedding<V, D, T, Backend> embed_tokens_;
+  [[no_unique_address]] typename P::PositionTable embed_positions_;
+  std::unique_ptr<Blocks> blocks_;  // on the heap: a model fits any stack
+  [[no_unique_address]] typename P::FinalNorm norm_;
+  [[no_unique_address]] typename P::Head lm_head_;
+  RopeType rope_;
+};
+
+namespace detail {
+/// Always false; named so that the compiler prints the types.
+template <class... Arguments>
+inline constexpr bool loss_arguments = false;
+}  // namespace detail
+
+/// What stands for a model whose Config is wrong: empty, so that the broken rule is the only error.
+template <const Config& C, class Weights, class Backend>
+requires(!valid_config<C>) class LLM<C, Weights, Backend> {
+};
+
+/// Targets for labels that are the ids themselves: targets[b, t] = labels[b, t + 1], and `ignore` at the last position.
+template <class Backend>
+Tensor<Token, Shape<dyn, dyn>, Backend> shift_labels(const Tensor<Token, Shape<dyn, dyn>, Backend>& labels, Token ignore = -100) {
+  std::vector<Token> values = labels.to_vector();
+  const auto length = static_cast<std::size_t>(labels.extent(1));
+  for (std::size_t row = 0; row + length <= values.size() && length > 0; row += length) {
+    for (std::size_t t = row; t + 1 < row + length; ++t) values[t] = values[t + 1];
+    values[row + length - 1] = ignore;
+  }
+  return Tensor<Token, Shape<dyn, dyn>, Backend>::from(values, labels.shape());
+}
+
+}  // namespace llm
+
+#include <llm/model/llm_impl.hpp>

@@ -1,0 +1,235 @@
+// The members of LLM. They stand outside the class so that an explicit instantiation in one .cpp can own them (LLM_INSTANTIATE).
+#pragma once
+
+#include <cmath>
+#include <utility>
+
+#include <llm/model/llm.hpp>
+#include <llm/tensor/host_memory.hpp>
+
+namespace llm {
+
+template <const Config& C, class Weights, class Backend>
+LLM<C, Weights, Backend>::LLM() : blocks_(std::make_unique<Blocks>()) {
+  const auto configure = [](auto& norm) {
+    norm.eps = C.norm_eps;
+    if constexpr (requires { norm.rounding; }) norm.rounding = C.norm_rounding;
+  };
+  for (auto& block : *blocks_) {
+    configure(block.attn_norm);
+    configure(block.mlp_norm);
+    if constexpr (C.qk_norm) {
+      configure(block.attn.q_norm);
+      configure(block.attn.k_norm);
+    }
+    block.attn.window = C.sliding_window;
+  }
+  if constexpr (!P::post_norm) configure(norm_);
+  if constexpr (C.rotary()) rope_ = RopeType::build(C.max_seq_len, C.rope_theta, C.position == Position::rope_interleaved);
+}
+
+template <const Config& C, class Weights, class Backend>
+LLM<C, Weights, Backend> LLM<C, Weights, Backend>::random(std::uint64_t seed) {
+  LLM model;
+  const double residual = 0.02 / std::sqrt(2.0 * static_cast<double>(L));
+  std::uint64_t stream = 0;
+  model.for_each_parameter([&](View& p) {
+    T* const data = p.tensor().data();
+    switch (p.kind()) {
+      case ParameterKind::matrix:
+        Backend::template fill_normal<T>(data, p.numel(), seed, stream, 0.02);
+        break;
+      case ParameterKind::residual_output:
+        Backend::template fill_normal<T>(data, p.numel(), seed, stream, residual);
+        break;
+      case ParameterKind::gain:
+        Backend::template fill<T>(data, p.numel(), 1.0);
+        break;
+      case ParameterKind::bias:
+        Backend::template fill<T>(data, p.numel(), 0.0);
+        break;
+    }
+    ++stream;
+  });
+  return model;
+}
+
+template <const Config& C, class Weights, class Backend>
+LLM<C, Weights, Backend> LLM<C, Weights, Backend>::clone() const {
+  LLM copy;
+  std::vector<View> mine;
+  for_each_parameter([&](const View& p) { mine.push_back(p); });
+  std::size_t at = 0;
+  copy.for_each_parameter(
+      [&](View& p) { Backend::template copy<T>(p.tensor().data(), std::as_const(mine[at++]).tensor().data(), p.numel()); });
+  return copy;
+}
+
+template <const Config& C, class Weights, class Backend>
+template <class F>
+void LLM<C, Weights, Backend>::visit(F&& f) const {
+  constexpr auto matrix = ParameterKind::matrix;
+  f(View(embed_tokens_.weight, matrix, -1, {"model", "embed_tokens", "weight"}));
+  if constexpr (C.position == Position::learned) f(View(embed_positions_.weight, matrix, -1, {"model", "embed_positions", "weight"}));
+  for (std::int64_t i = 0; i < L; ++i) visit_block((*blocks_)[static_cast<std::size_t>(i)], i, f);
+  if constexpr (!P::post_norm)
+    norm_.visit([&](const auto& tensor, ParameterKind kind, const char* leaf) { f(View(tensor, kind, -1, {"model", "norm", leaf})); });
+  if constexpr (!C.tie_embeddings) f(View(lm_head_.weight, matrix, -1, {"lm_head", "weight", ""}));
+}
+
+template <const Config& C, class Weights, class Backend>
+template <class F>
+void LLM<C, Weights, Backend>::visit_block(const typename P::BlockLayer& block, std::int64_t i, F& f) {
+  const auto norm = [&](const auto& layer, const char* name) {
+    layer.visit([&](const auto& tensor, ParameterKind kind, const char* leaf) { f(View(tensor, kind, i, {name, leaf, ""})); });
+  };
+  const auto inside = [&](const char* module) {
+    return [&f, i, module](const auto& layer, ParameterKind matrix_kind, const char* name) {
+      const auto each = [&](const auto& tensor, ParameterKind kind, const char* leaf) { f(View(tensor, kind, i, {module, name, leaf})); };
+      if constexpr (requires { layer.visit(each, matrix_kind); })
+        layer.visit(each, matrix_kind);
+      else
+        layer.visit(each);
+    };
+  };
+  norm(block.attn_norm, "input_layernorm");
+  block.attn.visit(inside("self_attn"));
+  norm(block.mlp_norm, "post_attention_layernorm");
+  block.mlp.visit(inside("mlp"));
+}
+
+template <const Config& C, class Weights, class Backend>
+template <class F>
+void LLM<C, Weights, Backend>::for_each_parameter(F&& f) {
+  visit([&](View view) { f(view); });
+}
+
+template <const Config& C, class Weights, class Backend>
+template <class F>
+void LLM<C, Weights, Backend>::for_each_parameter(F&& f) const {
+  visit([&](const View& view) { f(view); });
+}
+
+template <const Config& C, class Weights, class Backend>
+auto LLM<C, Weights, Backend>::head_weight() const -> const HeadMatrix& {
+  if constexpr (C.tie_embeddings)
+    return embed_tokens_.weight;
+  else
+    return lm_head_.weight;
+}
+
+template <const Config& C, class Weights, class Backend>
+void LLM<C, Weights, Backend>::check_length(const Ids& ids) {
+  if (ids.numel() == 0) throw ShapeError(detail::concat("llm::LLM: ids ", to_string(ids.shape()), " hold no token"));
+  if (ids.extent(1) > C.max_seq_len)
+    throw ShapeError(
+        detail::concat("llm::LLM: ", ids.extent(1), " positions exceed max_seq_len ", C.max_seq_len, " (hint: raise Config::max_seq_len)"));
+}
+
+template <const Config& C, class Weights, class Backend>
+auto LLM<C, Weights, Backend>::embed(const Ids& ids, std::span<const std::int64_t> starts) const -> Hidden {
+  Hidden x = embed_tokens_(ids);  // [B, T, D]
+  if constexpr (C.position == Position::learned) {
+    const std::int64_t batch = ids.extent(0), time = ids.extent(1);
+    const auto count = static_cast<std::size_t>(ids.numel());
+    const auto staging = detail::Pool<HostMemory>::instance().allocate(count * sizeof(Token));
+    auto* const positions = static_cast<Token*>(staging->data);
+    for (std::int64_t b = 0; b < batch; ++b)
+      for (std::int64_t t = 0; t < time; ++t)
+        positions[b * time + t] = static_cast<Token>((starts.empty() ? 0 : starts[static_cast<std::size_t>(b)]) + t);
+    x = x + embed_positions_(Ids::from({positions, count}, ids.shape()));
+  }
+  return x;
+}
+
+template <const Config& C, class Weights, class Backend>
+auto LLM<C, Weights, Backend>::final_norm(const Hidden& x) const -> Hidden {
+  if constexpr (P::post_norm)
+    return x;
+  else
+    return norm_(x);
+}
+
+template <const Config& C, class Weights, class Backend>
+auto LLM<C, Weights, Backend>::run(const Ids& ids, bool recompute_blocks) const -> Hidden {
+  check_length(ids);
+  const Pass<C.rope_width(), T, Backend> pass{&rope_, {}, {}};
+  Hidden x = embed(ids, {});
+  for (const auto& block : *blocks_) {
+    const auto forward = [&block, pass](const Hidden& input) { return block(input, pass); };
+    x = recompute_blocks ? recompute(forward, x) : forward(x);
+  }
+  return final_norm(x);
+}
+
+template <const Config& C, class Weights, class Backend>
+template <class KV>
+auto LLM<C, Weights, Backend>::run(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row) const -> Hidden {
+  const NoTape inference_only;
+  check_length(ids);
+  const auto plan = cache.plan(first_row, ids.extent(0), ids.extent(1));
+  Pass<C.rope_width(), KV, Backend> pass{&rope_, cache.positions(plan), {}};
+  Hidden x = embed(ids, cache.lengths().subspan(static_cast<std::size_t>(first_row)));
+  std::int64_t layer = 0;
+  for (const auto& block : *blocks_) {
+    pass.cache = cache.layer(layer++, plan);
+    x = block(x, pass);
+  }
+  cache.commit(plan);
+  return final_norm(x);
+}
+
+template <const Config& C, class Weights, class Backend>
+auto LLM<C, Weights, Backend>::operator()(const Ids& ids) const -> Logits {
+  return linear(run(ids, false), head_weight());
+}
+
+template <const Config& C, class Weights, class Backend>
+template <class KV>
+auto LLM<C, Weights, Backend>::operator()(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row) const -> Logits {
+  const Hidden x = run(ids, cache, first_row);
+  const NoTape inference_only;
+  return linear(x, head_weight());
+}
+
+template <const Config& C, class Weights, class Backend>
+template <class KV>
+auto LLM<C, Weights, Backend>::last_logits(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row) const -> LastLogits {
+  const Hidden x = run(ids, cache, first_row);
+  const NoTape inference_only;
+  const std::int64_t batch = x.extent(0), time = x.extent(1);
+  auto last = Tensor<T, Shape<dyn, D>, Backend>::empty({batch});
+  for (std::int64_t b = 0; b < batch; ++b) Backend::template copy<T>(last.data() + b * D, x.data() + ((b + 1) * time - 1) * D, D);
+  return linear(last, head_weight());
+}
+
+template <const Config& C, class Weights, class Backend>
+auto LLM<C, Weights, Backend>::hidden_states(const Ids& ids) const -> std::vector<Hidden> {
+  check_length(ids);
+  const Pass<C.rope_width(), T, Backend> pass{&rope_, {}, {}};
+  std::vector<Hidden> states{embed(ids, {})};
+  for (const auto& block : *blocks_) states.push_back(block(states.back(), pass));
+  if constexpr (!P::post_norm) states.push_back(norm_(states.back()));
+  return states;
+}
+
+template <const Config& C, class Weights, class Backend>
+auto LLM<C, Weights, Backend>::loss(const Ids& inputs, const Ids& targets, const TrainingOptions& options) const -> Loss {
+  detail::require_equal("llm::LLM::loss(inputs [B, T], targets [B, T])", "B of inputs", inputs.extent(0), "B of targets",
+                        targets.extent(0));
+  detail::require_equal("llm::LLM::loss(inputs [B, T], targets [B, T])", "T of inputs", inputs.extent(1), "T of targets",
+                        targets.extent(1));
+  return head_loss(run(inputs, options.recompute), head_weight(), targets, options);
+}
+
+template <const Config& C, class Weights, class Backend>
+template <class Inputs, class Targets, class... Rest>
+auto LLM<C, Weights, Backend>::loss(const Inputs&, const Targets&, const Rest&...) const -> Loss {
+  static_assert(detail::loss_arguments<Inputs, Targets, Rest...>,
+                "llm::LLM::loss(inputs [B, T], targets [B, T], options): inputs and targets must be rank-2 tensors of llm::Token on the "
+                "model's backend, "
+                "and a loss takes no KV cache");
+  return Loss();
+}
+
+}  // namespace llm

@@ -1,0 +1,69 @@
+// The attention layer: projections, QK-norm, rotary positions, grouped-query attention, output projection.
+#pragma once
+
+#include <llm/nn/linear.hpp>
+#include <llm/nn/norm.hpp>
+#include <llm/nn/pass.hpp>
+
+namespace llm {
+
+/// What decides the types inside an attention layer.
+struct AttentionSpec {
+  std::int64_t d_model, n_heads, n_kv_heads, head_dim;
+  std::int64_t rope_width = 0;  // 0: no rotary positions
+  bool qk_norm = false;
+  bool qkv_bias = false;
+  bool out_bias = false;
+};
+
+/// x [B, T, D] -> [B, T, D]. Order as Qwen3: project, split heads, norm q and k (gain per head width, shared by heads), rotate, attend.
+template <AttentionSpec A, class Weights = Trainable<float>, class Backend = Cpu>
+struct Attention {
+  using T = typename Weights::value_type;
+  static constexpr std::int64_t D = A.d_model, H = A.n_heads, K = A.n_kv_heads, E = A.head_dim;
+  struct NoNorm {};
+  using HeadNorm = std::conditional_t<A.qk_norm, RmsNorm<E, T, Backend>, NoNorm>;
+
+  Linear<D, H * E, A.qkv_bias, Weights, Backend> q_proj;
+  Linear<D, K * E, A.qkv_bias, Weights, Backend> k_proj, v_proj;
+  Linear<H * E, D, A.out_bias, Weights, Backend> o_proj;
+  [[no_unique_address]] HeadNorm q_norm;
+  [[no_unique_address]] HeadNorm k_norm;
+  std::int64_t window = 0;
+
+  template <class KV>
+  Tensor<T, Shape<dyn, dyn, D>, Backend> operator()(const Tensor<T, Shape<dyn, dyn, D>, Backend>& x,
+                                                    const Pass<A.rope_width, KV, Backend>& pass) const {
+    const std::int64_t batch = x.extent(0), time = x.extent(1);
+    const Shape<dyn, dyn, K, E> kv_heads(batch, time);
+    auto q = q_proj(x).view(Shape<dyn, dyn, H, E>(batch, time));  // [B, T, H, E]
+    auto k = k_proj(x).view(kv_heads);                            // [B, T, K, E]
+    const auto v = v_proj(x).view(kv_heads);                      // [B, T, K, E]
+    if constexpr (A.qk_norm) {
+      q = q_norm(q);
+      k = k_norm(k);
+    }
+    if constexpr (A.rope_width > 0) {
+      q = rope(q, *pass.rope, pass.positions);
+      k = rope(k, *pass.rope, pass.positions);
+    }
+    const AttentionOptions options{.causal = true, .window = window};
+    const auto y = pass.cache ? attention<K>(q, pass.cache.append(k, v), options) : attention(q, k, v, options);  // [B, T, H, E]
+    return o_proj(y.view(Shape<dyn, dyn, H * E>(batch, time)));
+  }
+
+  /// f(layer, kind of its matrix, name).
+  template <class Visit>
+  void visit(Visit&& f) const {
+    f(q_proj, ParameterKind::matrix, "q_proj");
+    f(k_proj, ParameterKind::matrix, "k_proj");
+    f(v_proj, ParameterKind::matrix, "v_proj");
+    f(o_proj, ParameterKind::residual_output, "o_proj");
+    if constexpr (A.qk_norm) {
+      f(q_norm, ParameterKind::gain, "q_norm");
+      f(k_norm, ParameterKind::gain, "k_norm");
+    }
+  }
+};
+
+}  // namespace llm

@@ -1,0 +1,55 @@
+// Linear layer, trainable or frozen in any storage format.
+#pragma once
+
+#include <llm/nn/parameter.hpp>
+#include <llm/ops/linear.hpp>
+#include <llm/ops/linear_stored.hpp>
+
+namespace llm {
+
+namespace detail {
+struct NoBias {};
+}  // namespace detail
+
+/// y = x W^T + b. x [..., In] -> [..., Out]; weight [Out, In], bias [Out] when HasBias.
+template <std::int64_t In, std::int64_t Out, bool HasBias = false, class Weights = Trainable<float>, class Backend = Cpu>
+struct Linear;
+
+template <std::int64_t In, std::int64_t Out, bool HasBias, class T, class Backend>
+struct Linear<In, Out, HasBias, Trainable<T>, Backend> {
+  using Weight = Tensor<T, Shape<Out, In>, Backend>;
+  using Bias = std::conditional_t<HasBias, Tensor<T, Shape<Out>, Backend>, detail::NoBias>;
+  Weight weight = detail::make_parameter<Weight>();
+  [[no_unique_address]] Bias bias = detail::make_parameter<Bias>();
+
+  template <class S>
+  auto operator()(const Tensor<T, S, Backend>& x) const {
+    if constexpr (HasBias)
+      return linear(x, weight, bias);
+    else
+      return linear(x, weight);
+  }
+
+  /// Calls f(tensor, kind, "weight" or "bias") for each parameter.
+  template <class F>
+  void visit(F&& f, ParameterKind kind = ParameterKind::matrix) const {
+    f(weight, kind, "weight");
+    if constexpr (HasBias) f(bias, ParameterKind::bias, "bias");
+  }
+};
+
+template <std::int64_t In, std::int64_t Out, bool HasBias, class Backend>
+struct Linear<In, Out, HasBias, Frozen, Backend> {
+  StoredMatrix<Out, In, Backend> weight;
+  [[no_unique_address]] std::conditional_t<HasBias, Tensor<float, Shape<Out>, Backend>, detail::NoBias> bias;
+
+  template <class S>
+  auto operator()(const Tensor<float, S, Backend>& x) const {
+    if constexpr (HasBias)
+      return linear(x, weight, bias.data());
+    else
+      return linear(x, weight);
+  }
+};
+
+}  // namespace llm

@@ -1,0 +1,45 @@
+// Feed-forward layers: SwiGLU and GELU.
+#pragma once
+
+#include <llm/nn/linear.hpp>
+#include <llm/ops/activation.hpp>
+
+namespace llm {
+
+/// down(silu(gate(x)) * up(x)). x [..., D] -> [..., D], F wide inside. Source: arXiv:2002.05202.
+template <std::int64_t D, std::int64_t F, bool HasBias = false, class Weights = Trainable<float>, class Backend = Cpu>
+struct SwiGlu {
+  Linear<D, F, HasBias, Weights, Backend> gate_proj, up_proj;
+  Linear<F, D, HasBias, Weights, Backend> down_proj;
+
+  template <class X>
+  X operator()(const X& x) const {
+    return down_proj(swiglu(gate_proj(x), up_proj(x)));
+  }
+  /// f(linear, kind of its matrix, name).
+  template <class Visit>
+  void visit(Visit&& f) const {
+    f(gate_proj, ParameterKind::matrix, "gate_proj");
+    f(up_proj, ParameterKind::matrix, "up_proj");
+    f(down_proj, ParameterKind::residual_output, "down_proj");
+  }
+};
+
+/// down(gelu(up(x))). x [..., D] -> [..., D], F wide inside. Source: arXiv:1606.08415.
+template <std::int64_t D, std::int64_t F, Activation Gelu, bool HasBias = false, class Weights = Trainable<float>, class Backend = Cpu>
+struct GeluMlp {
+  Linear<D, F, HasBias, Weights, Backend> up_proj;
+  Linear<F, D, HasBias, Weights, Backend> down_proj;
+
+  template <class X>
+  X operator()(const X& x) const {
+    return down_proj(activation(Gelu, up_proj(x)));
+  }
+  template <class Visit>
+  void visit(Visit&& f) const {
+    f(up_proj, ParameterKind::matrix, "up_proj");
+    f(down_proj, ParameterKind::residual_output, "down_proj");
+  }
+};
+
+}  // namespace llm
