@@ -35,9 +35,8 @@ class StreamPattern {
     }
   }
 
-  /// True when the stream now ends with the string.
+  /// True when the stream now ends with the string; then reset() comes before the next byte.
   bool feed(char byte) {
-    if (matched_ == text_.size()) matched_ = border_[matched_];
     while (matched_ > 0 && text_[matched_] != byte) matched_ = border_[matched_];
     matched_ += text_[matched_] == byte ? 1 : 0;
     return matched_ == text_.size();
@@ -75,8 +74,7 @@ class StopMatcher {
   /// Takes the next piece and returns the text that is safe to show, perhaps empty; after a stop string nothing more.
   /// The view is valid until the next call.
   std::string_view feed(std::string_view piece) {
-    text_.erase(0, emitted_);
-    emitted_ = 0;
+    text_.erase(0, std::exchange(emitted_, 0));
     if (stopped()) return {};
     for (const char byte : piece) {
       text_.push_back(byte);
@@ -92,7 +90,7 @@ class StopMatcher {
 
   /// The end of the text: returns what was held back. The view is valid until the next call.
   std::string_view finish() {
-    text_.erase(0, emitted_);
+    text_.erase(0, std::exchange(emitted_, 0));
     for (auto& pattern : patterns_) pattern.reset();
     return emit(text_.size());
   }

@@ -173,7 +173,7 @@ TEST_CASE("no combination of options returns a token of probability 0") {
     if (rng.below(2) == 0)
       for (auto& logit : logits) logit = std::round(logit);  // many ties
     for (auto& logit : logits) logit = rng.below(5) == 0 ? -inf : logit;
-    logits[rng.below(size)] = pick({-std::numeric_limits<float>::max(), -2.0f, 0.0f, 2.0f, std::numeric_limits<float>::max()});
+    logits[rng.below(size)] = pick({-(std::numeric_limits<float>::max)(), -2.0f, 0.0f, 2.0f, (std::numeric_limits<float>::max)()});
     std::vector<std::int32_t> previous(rng.below(8));
     for (auto& id : previous) id = static_cast<std::int32_t>(rng.below(size));
     const llm::SamplingOptions options{.temperature = pick({-1.0f, 0.0f, 1e-45f, 1e-30f, 0.3f, 1.0f, 1.7f, 1e30f}),

@@ -94,6 +94,8 @@ TEST_CASE("overlapping beginnings inside a stop string") {
   CHECK(shown(second, {"a\n\n", "b\n", "\n", "\nc"}) == "a\n\nb");
   llm::StopMatcher third({"ababc"});
   CHECK(shown(third, {"abab", "abab", "c"}) == "abab");
+  llm::StopMatcher nested({"aabaaac"});
+  CHECK(shown(nested, {"aabaaabaaac"}) == "aaba");
 }
 
 TEST_CASE("of several stop strings the one complete first wins, then the longer") {
@@ -167,7 +169,7 @@ TEST_CASE("nothing is held back longer than needed") {
   llm::Rng rng(12);
   const std::vector<std::string> characters{"a", "b"};
   for (int round = 0; round < 500; ++round) {
-    const std::string stop = random_text(rng, 2 + rng.below(5), characters);
+    const std::string stop = random_text(rng, 2 + rng.below(9), characters);
     llm::StopMatcher matcher({stop});
     std::string text, out;
     while (!matcher.stopped() && text.size() < 40) {

@@ -17,7 +17,7 @@ namespace {
 using Scores = std::vector<float>;
 constexpr float inf = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
-constexpr float largest_float = std::numeric_limits<float>::max();
+constexpr float largest_float = (std::numeric_limits<float>::max)();
 
 std::vector<std::int32_t> kept(const Scores& scores) {
   std::vector<std::int32_t> ids;
