@@ -1,0 +1,49 @@
+// Decoding and encoding of stored rows against the bytes and values of the gguf package.
+#include <llm/core/quant.hpp>
+#include <support/golden.hpp>
+
+using namespace llm_test;
+using llm::DType;
+
+namespace {
+
+void check_decoding(const Golden& golden, const std::string& type, DType format) {
+  INFO(type);
+  const auto bytes = golden.tensor<std::uint8_t>(type + ".bytes");
+  const auto expected = golden.tensor<float>(type + ".values");
+  REQUIRE(bytes.columns() == llm::storage_bytes(format, expected.columns()));
+  std::vector<float> actual(expected.values.size());
+  for (std::int64_t row = 0; row < expected.rows(); ++row)
+    llm::dequantize_row(format, bytes.data() + row * bytes.columns(), actual.data() + row * expected.columns(), expected.columns());
+  CHECK(actual == expected.values);
+}
+
+}  // namespace
+
+TEST_CASE("rows decode to the values of the gguf package, exactly") {
+  const Golden golden("gguf_types.safetensors");
+  check_decoding(golden, "Q8_0", DType::q8_0);
+  check_decoding(golden, "F16", DType::f16);
+  check_decoding(golden, "BF16", DType::bf16);
+}
+
+TEST_CASE("rows encode to the bytes of the gguf package, exactly") {
+  const Golden golden("gguf_types.safetensors");
+  const auto source = golden.tensor<float>("Q8_0.source");
+  const auto expected = golden.tensor<std::uint8_t>("Q8_0.bytes");
+  std::vector<std::uint8_t> actual(expected.values.size());
+  for (std::int64_t row = 0; row < source.rows(); ++row)
+    llm::quantize_row_q8_0(source.data() + row * source.columns(), actual.data() + row * expected.columns(), source.columns());
+  CHECK(actual == expected.values);
+
+  const auto check_plain = [&]<class Stored>(const std::string& type, Stored) {
+    const auto from = golden.tensor<float>(type + ".source");
+    const auto bytes = golden.tensor<std::uint8_t>(type + ".bytes");
+    for (std::size_t i = 0; i < from.values.size(); ++i) {
+      const unsigned bits = Stored(from.values[i]).bits;
+      if (bits != (bytes.values[2 * i] | static_cast<unsigned>(bytes.values[2 * i + 1]) << 8)) FAIL(type << " element " << i);
+    }
+  };
+  check_plain("F16", llm::f16());
+  check_plain("BF16", llm::bf16());
+}
