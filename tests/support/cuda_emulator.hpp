@@ -43,8 +43,8 @@ void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_byte
 
 /// The block's dynamic shared memory.
 template <class T>
-T* dynamic_shared() {
-  return reinterpret_cast<T*>(engine.dynamic_shared.data());
+CUDA_EMULATOR_UNSEEN T* dynamic_shared() {
+  return reinterpret_cast<T*>(engine.dynamic_shared_begin);
 }
 
 /// Gives `value` to the lanes of the mask and returns the value of the lane that `source` names.

@@ -84,7 +84,8 @@ struct Engine {
   std::vector<Fiber> fibers;
   std::unique_ptr<BlockTables> tables;
   std::vector<std::unique_ptr<char[]>> stacks;
-  std::vector<unsigned char> dynamic_shared;
+  std::unique_ptr<unsigned char[]> dynamic_shared;
+  unsigned char* dynamic_shared_begin = nullptr;
   std::function<void()> body;
   std::exception_ptr error;
   ucontext_t main{};
@@ -313,6 +314,7 @@ inline void run_block() {
 /// Runs a kernel to its end.
 template <class... P>
 void run(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes, std::type_identity_t<P>... arguments) {
+  const SchedulerUnseen unseen;
   gridDim = grid;
   blockDim = block;
   engine.body = [&] { kernel(arguments...); };
@@ -320,7 +322,9 @@ void run(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes, 
     for (unsigned y = 0; y < grid.y; ++y)
       for (unsigned x = 0; x < grid.x; ++x) {
         engine.block = {x, y, z};
-        engine.dynamic_shared = std::vector<unsigned char>(shared_bytes, 0xff);  // new each time: AddressSanitizer sees its bounds
+        engine.dynamic_shared = std::make_unique_for_overwrite<unsigned char[]>(shared_bytes);  // new: AddressSanitizer sees its bounds
+        engine.dynamic_shared_begin = engine.dynamic_shared.get();
+        std::memset(engine.dynamic_shared_begin, 0xff, shared_bytes);
         run_block();
       }
   order_to(&engine.end_token);

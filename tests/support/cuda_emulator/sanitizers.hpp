@@ -12,6 +12,10 @@
 #define CUDA_EMULATOR_TSAN 1
 extern "C" void __tsan_java_init(unsigned long, unsigned long);
 extern "C" void __tsan_java_alloc(unsigned long, unsigned long);
+extern "C" void AnnotateIgnoreReadsBegin(const char*, int);
+extern "C" void AnnotateIgnoreReadsEnd(const char*, int);
+extern "C" void AnnotateIgnoreWritesBegin(const char*, int);
+extern "C" void AnnotateIgnoreWritesEnd(const char*, int);
 #else
 #define CUDA_EMULATOR_TSAN 0
 #endif
@@ -23,7 +27,7 @@ extern "C" void __tsan_java_alloc(unsigned long, unsigned long);
 #define CUDA_EMULATOR_ASAN 0
 #endif
 
-/// The emulator's own accesses to its tables are no races of the kernel.
+/// For functions that run in fibers: the emulator's own accesses to its tables are no races of the kernel.
 #define CUDA_EMULATOR_UNSEEN __attribute__((noinline, no_sanitize("thread"))) inline
 
 // Shared arrays are static. A section of their own lets the emulator fill them with NaN before each block. g++ 12 ignores the section
@@ -37,6 +41,25 @@ extern "C" char __stop_cuda_shared[] __attribute__((weak));
 #endif
 
 namespace cuda_emulator {
+
+/// While it lives, the scheduler's own accesses are no races either, and memory it allocates is new to ThreadSanitizer.
+class SchedulerUnseen {
+ public:
+  SchedulerUnseen() {
+#if CUDA_EMULATOR_TSAN
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+#endif
+  }
+  ~SchedulerUnseen() {
+#if CUDA_EMULATOR_TSAN
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+#endif
+  }
+  SchedulerUnseen(const SchedulerUnseen&) = delete;
+  SchedulerUnseen& operator=(const SchedulerUnseen&) = delete;
+};
 
 /// Before a block: its shared arrays hold NaN, and accesses of earlier blocks are forgotten.
 inline void renew_shared_arrays() {
