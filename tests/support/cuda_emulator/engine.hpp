@@ -311,7 +311,16 @@ inline void run_block() {
   }
 }
 
-/// Runs a kernel to its end.
+/// After a block that did not end: what its fibers did comes before what the scheduler does next.
+inline void order_to_abandoned() {
+  for (char& token : engine.tables->barrier_tokens) order_to(&token);
+  for (Warp& warp : engine.tables->warps)
+    for (MaskGroup& group : warp.groups)
+      for (char& token : group.tokens) order_to(&token);
+  order_to(&engine.end_token);
+}
+
+/// Runs a kernel to its end. Throws std::runtime_error when a block hangs or misuses a warp operation.
 template <class... P>
 void run(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes, std::type_identity_t<P>... arguments) {
   const SchedulerUnseen unseen;
@@ -325,7 +334,12 @@ void run(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes, 
         engine.dynamic_shared = std::make_unique_for_overwrite<unsigned char[]>(shared_bytes);  // new: AddressSanitizer sees its bounds
         engine.dynamic_shared_begin = engine.dynamic_shared.get();
         std::memset(engine.dynamic_shared_begin, 0xff, shared_bytes);
-        run_block();
+        try {
+          run_block();
+        } catch (...) {
+          order_to_abandoned();
+          throw;
+        }
       }
   order_to(&engine.end_token);
 }
