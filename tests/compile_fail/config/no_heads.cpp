@@ -1,0 +1,27 @@
+// No query heads.
+// expect: llm::Config: n_heads must be at least 1
+// expect: require<0, 1>|n_heads=0L, minimum=1L
+// nvcc: yes
+#include <llm/model/rules.hpp>
+
+#ifdef LLM_MUST_FAIL
+inline constexpr llm::Config config{.vocab_size = 32000,
+                                    .d_model = 1536,
+                                    .n_layers = 18,
+                                    .n_heads = 0,
+                                    .n_kv_heads = 4,
+                                    .head_dim = 128,
+                                    .ffn_dim = 4096,
+                                    .max_seq_len = 2048};
+#else
+inline constexpr llm::Config config{.vocab_size = 32000,
+                                    .d_model = 1536,
+                                    .n_layers = 18,
+                                    .n_heads = 12,
+                                    .n_kv_heads = 4,
+                                    .head_dim = 128,
+                                    .ffn_dim = 4096,
+                                    .max_seq_len = 2048};
+#endif
+
+struct Model : llm::BrokenRules<config> {};
