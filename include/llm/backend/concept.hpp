@@ -73,6 +73,7 @@ concept backend_for = memory_space<typename B::memory> && requires(
   { B::template fill<T>(y, n, s) };
   { B::template copy<T>(y, x, n) };
   { B::template add<T>(x, x, y, n) };                       // y = a + b
+  { B::template convert<compute_t<T>, T>(stat, x, n) };     // y[i] = To(x[i]), rounding once
   { B::template accumulate<T>(y, x, n) };                   // y += x
   { B::template scale<T>(y, n, s) };                        // y *= s
   { B::template sum<T>(x, n) } -> std::same_as<double>;
@@ -113,7 +114,7 @@ concept backend_for = memory_space<typename B::memory> && requires(
   // attention; lse [B, T, H] may be null in forward
   { B::template attention_forward<T, T>(attention, x, x, x, y, stat) };                     // q, k, v, y, lse
   { B::template attention_backward<T>(attention, x, x, x, x, x, cstat, y, y, y, add, add, add) };  // q, k, v, y, dy, lse, dq, dk, dv
-  // copies rows [B, T, width] into a cache of type KV: row (b, t) goes to b * batch_stride + (starts[b] + t) * width
+  // copies rows [B, T, width] of T into a cache of type KV: row (b, t) goes to b * batch_stride + (starts[b] + t) * width
   { B::template cache_append<T, T>(x, y, n, n, n, n, (const std::int64_t*)nullptr) };       // rows, cache, B, T, width, batch_stride, starts
   // parameter, f32 master copy (null: the parameter itself is the master), gradient, first and second moment
   { B::template adamw<T>(adamw, y, stat, x, stat, stat, n) };

@@ -22,8 +22,8 @@ struct CacheLayer {
   template <class T, class S4>
   KvView<KV> append(const Tensor<T, S4, Backend>& keys, const Tensor<T, S4, Backend>& values) const {
     const std::int64_t rows = keys.extent(0), t = keys.extent(1), width = keys.extent(2) * keys.extent(3);
-    Backend::template cache_append<KV, T>(keys.data(), k, rows, t, width, batch_stride, starts);
-    Backend::template cache_append<KV, T>(values.data(), v, rows, t, width, batch_stride, starts);
+    Backend::template cache_append<T, KV>(keys.data(), k, rows, t, width, batch_stride, starts);
+    Backend::template cache_append<T, KV>(values.data(), v, rows, t, width, batch_stride, starts);
     return {k, v, S, lengths, batch_stride, width, keys.extent(3)};
   }
 };

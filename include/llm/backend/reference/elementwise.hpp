@@ -26,6 +26,12 @@ void copy(T* y, const T* x, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = x[i];
 }
 
+/// y[i] = x[i], as another element type; rounds once.
+template <class To, class From>
+void convert(To* y, const From* x, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = To(x[i]);
+}
+
 /// y[i] = a[i] + b[i]; y may be a or b.
 template <class T>
 void add(const T* a, const T* b, T* y, std::int64_t n) {

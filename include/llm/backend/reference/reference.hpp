@@ -29,6 +29,7 @@ struct Reference {
   template <class T> static constexpr auto fill = reference::fill<T>;
   template <class T> static constexpr auto fill_normal = reference::fill_normal<T>;
   template <class T> static constexpr auto copy = reference::copy<T>;
+  template <class To, class From> static constexpr auto convert = reference::convert<To, From>;
   template <class T> static constexpr auto add = reference::add<T>;
   template <class T> static constexpr auto accumulate = reference::accumulate<T>;
   template <class T> static constexpr auto scale = reference::scale<T>;

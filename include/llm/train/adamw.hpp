@@ -1,0 +1,106 @@
+// AdamW with decoupled weight decay on matrices, moments and master weights in f32 (f64 for f64).
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include <llm/backend/concept.hpp>
+#include <llm/nn/parameter.hpp>
+
+namespace llm {
+
+struct AdamWOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double eps = 1e-8;
+  double weight_decay = 0.1;  // of matrices; gains and biases are not decayed
+};
+
+/// What AdamW keeps for one parameter. `master` is empty when the parameter itself has the moments' precision.
+template <class T, class Backend>
+struct AdamWState {
+  using Moment = Tensor<compute_t<T>, Shape<dyn>, Backend>;
+  static_assert(sizeof(compute_t<T>) >= sizeof(float), "llm::AdamW: moments and master weights must be at least f32");
+  ParameterView<T, Backend> parameter;
+  Moment m, v, master;
+};
+
+/// Updates a model's parameters from their gradients. The optimizer shares the parameters with the model, which must not be
+/// replaced meanwhile; moving the model is fine. Source: arXiv:1711.05101, computed as torch.optim.AdamW.
+template <class T, class Backend>
+class AdamW {
+ public:
+  using State = AdamWState<T, Backend>;
+  static constexpr bool has_master = sizeof(T) < sizeof(compute_t<T>);
+
+  template <class Model>
+  explicit AdamW(Model& model, const AdamWOptions& options = {}) : options_(options) {
+    check(options);
+    model.for_each_parameter([&](auto& p) {
+      using Moment = typename State::Moment;
+      const Shape<dyn> shape(p.numel());
+      State state{p, Moment::zeros(shape), Moment::zeros(shape), {}};
+      if constexpr (has_master) {
+        state.master = Moment::empty(shape);
+        Backend::template convert<compute_t<T>, T>(state.master.data(), std::as_const(state).parameter.tensor().data(), p.numel());
+      }
+      states_.push_back(std::move(state));
+    });
+  }
+
+  /// One update with learning rate lr; consumes and clears the gradients. A parameter without gradient is left alone.
+  /// Throws NumericError when a gradient is not finite: no weight, moment or gradient is changed then.
+  void step(double lr) {
+    if (!(lr >= 0.0)) throw ValueError(detail::concat("llm::AdamW::step: learning rate ", lr, " must not be negative"));
+    require_finite();
+    ++steps_;
+    AdamWArgs args{.lr = lr, .beta1 = options_.beta1, .beta2 = options_.beta2, .eps = options_.eps};
+    args.correction1 = 1.0 - std::pow(options_.beta1, static_cast<double>(steps_));
+    args.correction2 = 1.0 - std::pow(options_.beta2, static_cast<double>(steps_));
+    for (State& s : states_) {
+      auto& tensor = s.parameter.tensor();
+      if (!tensor.has_grad()) continue;
+      args.weight_decay = s.parameter.is_matrix() ? options_.weight_decay : 0.0;
+      const auto grad = tensor.grad();
+      Backend::template adamw<T>(args, tensor.data(), s.master.data(), grad.data(), s.m.data(), s.v.data(), s.parameter.numel());
+      tensor.clear_grad();
+    }
+  }
+
+  /// Updates made so far.
+  std::int64_t steps() const { return steps_; }
+  void set_steps(std::int64_t steps) { steps_ = steps; }
+  const AdamWOptions& options() const { return options_; }
+  /// Moments and master weights in the model's parameter order, for checkpoints.
+  std::vector<State>& states() { return states_; }
+  const std::vector<State>& states() const { return states_; }
+
+ private:
+  static void check(const AdamWOptions& o) {
+    const auto fraction = [](double x) { return x >= 0.0 && x < 1.0; };
+    if (!fraction(o.beta1) || !fraction(o.beta2) || !(o.eps > 0.0) || !(o.weight_decay >= 0.0))
+      throw ValueError(detail::concat("llm::AdamW: beta1 ", o.beta1, " and beta2 ", o.beta2, " in [0, 1), eps ", o.eps,
+                                      " > 0 and weight_decay ", o.weight_decay, " >= 0 are required"));
+  }
+  void require_finite() const {
+    for (const State& s : states_) {
+      if (!s.parameter.tensor().has_grad()) continue;
+      const auto grad = s.parameter.tensor().grad();
+      const double squares = Backend::template sum_of_squares<T>(grad.data(), s.parameter.numel());
+      if (!std::isfinite(squares))
+        throw NumericError(
+            detail::concat("llm::AdamW::step: the gradient of ", s.parameter.name(), " is not finite; no weight was changed"));
+    }
+  }
+
+  AdamWOptions options_;
+  std::vector<State> states_;
+  std::int64_t steps_ = 0;
+};
+
+template <class Model>
+AdamW(Model&, const AdamWOptions&) -> AdamW<typename Model::T, typename Model::backend_type>;
+template <class Model>
+AdamW(Model&) -> AdamW<typename Model::T, typename Model::backend_type>;
+
+}  // namespace llm

@@ -1,0 +1,41 @@
+// Clipping of gradients by their global norm.
+#pragma once
+
+#include <cmath>
+
+#include <llm/core/error.hpp>
+#include <llm/nn/parameter.hpp>
+
+namespace llm {
+
+/// Euclidean norm over all parameters' gradients. Sums in double.
+template <class Model>
+double grad_norm(Model& model) {
+  double squares = 0.0;
+  model.for_each_parameter([&](auto& p) {
+    using Backend = typename std::remove_cvref_t<decltype(p.tensor())>::backend_type;
+    using T = typename std::remove_cvref_t<decltype(p.tensor())>::value_type;
+    if (p.tensor().has_grad()) squares += Backend::template sum_of_squares<T>(p.tensor().grad().data(), p.numel());
+  });
+  return std::sqrt(squares);
+}
+
+/// Scales all gradients by min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_, and returns the norm before.
+/// Throws NumericError when the norm is not finite; nothing is changed then. Source: arXiv:1211.5063.
+template <class Model>
+double clip_grad_norm(Model& model, double max_norm) {
+  const double norm = grad_norm(model);
+  if (!std::isfinite(norm))
+    throw NumericError(detail::concat("llm::clip_grad_norm: the gradient norm is ", norm, "; no weight was changed"));
+  if (!(max_norm > 0.0)) throw ValueError(detail::concat("llm::clip_grad_norm: max_norm ", max_norm, " must be positive"));
+  const double scale = max_norm / (norm + 1e-6);
+  if (scale >= 1.0) return norm;
+  model.for_each_parameter([&](auto& p) {
+    using Backend = typename std::remove_cvref_t<decltype(p.tensor())>::backend_type;
+    using T = typename std::remove_cvref_t<decltype(p.tensor())>::value_type;
+    if (p.tensor().has_grad()) Backend::template scale<T>(p.tensor().grad().data(), p.numel(), scale);
+  });
+  return norm;
+}
+
+}  // namespace llm
