@@ -15,15 +15,25 @@ template <class To, class From>
 LLM_HOST_DEVICE constexpr To bit_cast(const From& from) {
   return __builtin_bit_cast(To, from);
 }
+
+/// The float next to a double towards zero, its last bit set when that is not exact: rounding the result to fewer bits is then
+/// the same as rounding the double, where two roundings to nearest may differ from one.
+LLM_HOST_DEVICE constexpr float narrow_to_odd(double value) {
+  const auto nearest = static_cast<float>(value);
+  if (static_cast<double>(nearest) == value || value != value) return nearest;
+  const auto bits = bit_cast<std::uint32_t>(nearest);
+  const bool away = value < 0 ? static_cast<double>(nearest) < value : static_cast<double>(nearest) > value;
+  return bit_cast<float>((away ? bits - 1 : bits) | 1u);
+}
 }  // namespace detail
 
-/// bfloat16 storage: the upper half of a float. Converts from float with round to nearest even; arithmetic happens in float.
+/// bfloat16 storage: the upper half of a float. Converts from float and double with round to nearest even; arithmetic happens in float.
 struct bf16 {
   std::uint16_t bits = 0;
 
   bf16() = default;
   LLM_HOST_DEVICE constexpr explicit bf16(float value) : bits(round(value)) {}
-  LLM_HOST_DEVICE constexpr explicit bf16(double value) : bf16(static_cast<float>(value)) {}
+  LLM_HOST_DEVICE constexpr explicit bf16(double value) : bf16(detail::narrow_to_odd(value)) {}
   LLM_HOST_DEVICE constexpr operator float() const { return detail::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
  private:
@@ -40,7 +50,7 @@ struct f16 {
 
   f16() = default;
   LLM_HOST_DEVICE constexpr explicit f16(float value) : bits(round(value)) {}
-  LLM_HOST_DEVICE constexpr explicit f16(double value) : f16(static_cast<float>(value)) {}
+  LLM_HOST_DEVICE constexpr explicit f16(double value) : f16(detail::narrow_to_odd(value)) {}
   LLM_HOST_DEVICE constexpr operator float() const {
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
     const std::uint32_t exponent = (bits >> 10) & 0x1fu;

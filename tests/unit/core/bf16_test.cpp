@@ -45,4 +45,16 @@ TEST_CASE("bf16: infinities, overflow, zeros and NaN") {
   CHECK(std::isnan(static_cast<float>(bf16(from_bits(0xffffffff)))));  // nor wrap to zero
 }
 
+TEST_CASE("bf16 of a double rounds once") {
+  CHECK(bf16(1 + 0x1p-8).bits == 0x3f80);
+  CHECK(bf16(1 + 0x1p-8 + 0x1p-40).bits == 0x3f81);  // by way of a float this would be the tie above
+  CHECK(bf16(1 + 3 * 0x1p-8 - 0x1p-40).bits == 0x3f81);
+  CHECK(bf16(-(1 + 0x1p-8 + 0x1p-40)).bits == 0xbf81);
+  CHECK(bf16(1e-300).bits == 0);
+  CHECK(bf16(-1e-300).bits == 0x8000);
+  CHECK(bf16(1e300).bits == 0x7f80);
+  CHECK(std::isnan(static_cast<float>(bf16(std::nan("")))));
+  CHECK(bf16(-std::numeric_limits<double>::infinity()).bits == 0xff80);
+}
+
 static_assert(static_cast<float>(bf16(1.5f)) == 1.5f && sizeof(bf16) == 2);

@@ -64,3 +64,13 @@ TEST_CASE("f16: overflow, underflow, infinities and NaN") {
   CHECK(f16(1e-45f).bits == 0);
   CHECK(std::isnan(static_cast<float>(f16(std::numeric_limits<float>::quiet_NaN()))));
 }
+
+TEST_CASE("f16 of a double rounds once, between every two neighbours") {
+  for (std::uint32_t bits = 0; bits < 0x7bff; ++bits) {
+    const double low = static_cast<float>(of_bits(bits)), high = static_cast<float>(of_bits(bits + 1));
+    const double middle = (low + high) / 2;
+    if (f16(middle).bits != (bits % 2 == 0 ? bits : bits + 1)) FAIL("the middle above bits " << bits);
+    if (f16(std::nextafter(middle, low)).bits != bits) FAIL("below the middle above bits " << bits);
+    if (f16(std::nextafter(middle, high)).bits != bits + 1) FAIL("above the middle above bits " << bits);
+  }
+}
