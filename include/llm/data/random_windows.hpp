@@ -45,6 +45,7 @@ class RandomWindows {
                                       " + 1 tokens, the text has ", count));
     state_.seed = options.seed;
   }
+  RandomWindows(std::vector<std::int32_t>&& tokens, const RandomWindowsOptions& options) = delete;
 
   class iterator {
    public:
@@ -106,11 +107,5 @@ class RandomWindows {
   std::int64_t step_ = 0;
   Batch batch_;
 };
-
-/// Training batches over `tokens`, which must outlive them: `random_windows(tokens, {.batch = 16, .length = 64, .steps = 300, .seed = 2})`.
-inline RandomWindows random_windows(std::span<const std::int32_t> tokens, const RandomWindowsOptions& options) {
-  return RandomWindows(tokens, options);
-}
-RandomWindows random_windows(std::vector<std::int32_t>&& tokens, const RandomWindowsOptions& options) = delete;
 
 }  // namespace llm

@@ -33,6 +33,7 @@ class SequentialWindows {
     if (tokens.size() < 2)
       throw ShapeError(detail::concat("llm::sequential_windows: a window and its target need 2 tokens, the text has ", tokens.size()));
   }
+  SequentialWindows(std::vector<std::int32_t>&& tokens, const SequentialWindowsOptions& options) = delete;
 
   class iterator {
    public:
@@ -84,11 +85,5 @@ class SequentialWindows {
   std::int64_t next_ = 0;
   Batch batch_;
 };
-
-/// Validation batches over `tokens`, which must outlive them: `sequential_windows(tokens, {.batch = 16, .length = 64})`.
-inline SequentialWindows sequential_windows(std::span<const std::int32_t> tokens, const SequentialWindowsOptions& options) {
-  return SequentialWindows(tokens, options);
-}
-SequentialWindows sequential_windows(std::vector<std::int32_t>&& tokens, const SequentialWindowsOptions& options) = delete;
 
 }  // namespace llm

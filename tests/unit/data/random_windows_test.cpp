@@ -13,7 +13,6 @@
 #include <support/catch.hpp>
 
 using llm::Batch;
-using llm::random_windows;
 using llm::RandomWindows;
 
 static_assert(std::ranges::input_range<RandomWindows>);
@@ -32,7 +31,7 @@ static std::vector<std::vector<std::int32_t>> inputs_of(RandomWindows& windows) 
 
 TEST_CASE("targets are the tokens after the inputs, and step() is the batch's step") {
   const auto tokens = numbers(100);
-  auto windows = random_windows(tokens, {.batch = 3, .length = 5, .steps = 4, .seed = 2});
+  auto windows = RandomWindows(tokens, {.batch = 3, .length = 5, .steps = 4, .seed = 2});
   std::int64_t step = 0;
   for (const auto& batch : windows) {
     CHECK(windows.step() == step++);
@@ -52,7 +51,7 @@ TEST_CASE("targets are the tokens after the inputs, and step() is the batch's st
 TEST_CASE("every start occurs, the last one too, about equally often") {
   const auto tokens = numbers(20);  // windows of 4 begin at 0 .. 15
   std::vector<int> starts(16);
-  for (const auto& batch : random_windows(tokens, {.batch = 16, .length = 4, .steps = 400, .seed = 1}))
+  for (const auto& batch : RandomWindows(tokens, {.batch = 16, .length = 4, .steps = 400, .seed = 1}))
     for (std::int64_t row = 0; row < batch.batch; ++row)
       ++starts.at(static_cast<std::size_t>(batch.inputs[static_cast<std::size_t>(row * 4)]));
   double chi_square = 0;
@@ -62,21 +61,21 @@ TEST_CASE("every start occurs, the last one too, about equally often") {
 
 TEST_CASE("the shortest text has one window, a shorter one is an error naming both numbers") {
   const auto tokens = numbers(9);
-  for (const auto& batch : random_windows(tokens, {.batch = 2, .length = 8, .steps = 3, .seed = 1})) CHECK(batch.targets.back() == 8);
-  CHECK_THROWS_WITH(random_windows(tokens, {.batch = 2, .length = 9}), Catch::Contains("need 9 + 1 tokens, the text has 9"));
-  CHECK_THROWS_AS(random_windows(tokens, {.batch = 2, .length = 9}), llm::ShapeError);
-  CHECK_THROWS_AS(random_windows(std::span<const std::int32_t>{}, {}), llm::ShapeError);
-  CHECK_THROWS_AS(random_windows(tokens, {.batch = 0, .length = 2}), llm::ValueError);
-  CHECK_THROWS_AS(random_windows(tokens, {.batch = 1, .length = 0}), llm::ValueError);
-  CHECK_THROWS_AS(random_windows(tokens, {.batch = 1, .length = 2, .steps = -1}), llm::ValueError);
-  CHECK_THROWS_AS(random_windows(tokens, {.batch = INT64_MAX, .length = 2}), llm::ShapeError);
+  for (const auto& batch : RandomWindows(tokens, {.batch = 2, .length = 8, .steps = 3, .seed = 1})) CHECK(batch.targets.back() == 8);
+  CHECK_THROWS_WITH(RandomWindows(tokens, {.batch = 2, .length = 9}), Catch::Contains("need 9 + 1 tokens, the text has 9"));
+  CHECK_THROWS_AS(RandomWindows(tokens, {.batch = 2, .length = 9}), llm::ShapeError);
+  CHECK_THROWS_AS(RandomWindows(std::span<const std::int32_t>{}, {}), llm::ShapeError);
+  CHECK_THROWS_AS(RandomWindows(tokens, {.batch = 0, .length = 2}), llm::ValueError);
+  CHECK_THROWS_AS(RandomWindows(tokens, {.batch = 1, .length = 0}), llm::ValueError);
+  CHECK_THROWS_AS(RandomWindows(tokens, {.batch = 1, .length = 2, .steps = -1}), llm::ValueError);
+  CHECK_THROWS_AS(RandomWindows(tokens, {.batch = INT64_MAX, .length = 2}), llm::ShapeError);
 }
 
 TEST_CASE("the same seed gives the same batches, another seed others") {
   const auto tokens = numbers(1000);
-  auto a = random_windows(tokens, {.batch = 4, .length = 8, .steps = 6, .seed = 3});
-  auto b = random_windows(tokens, {.batch = 4, .length = 8, .steps = 6, .seed = 3});
-  auto c = random_windows(tokens, {.batch = 4, .length = 8, .steps = 6, .seed = 4});
+  auto a = RandomWindows(tokens, {.batch = 4, .length = 8, .steps = 6, .seed = 3});
+  auto b = RandomWindows(tokens, {.batch = 4, .length = 8, .steps = 6, .seed = 3});
+  auto c = RandomWindows(tokens, {.batch = 4, .length = 8, .steps = 6, .seed = 4});
   const auto first = inputs_of(a);
   CHECK(first == inputs_of(b));
   CHECK(first != inputs_of(c));
@@ -86,17 +85,17 @@ TEST_CASE("the same seed gives the same batches, another seed others") {
 TEST_CASE("a position saved in the loop resumes with the next batch [resume]") {
   const auto tokens = numbers(1000);
   const llm::RandomWindowsOptions options{.batch = 4, .length = 8, .steps = 20, .seed = 3};
-  auto whole = random_windows(tokens, options);
+  auto whole = RandomWindows(tokens, options);
   const auto expected = inputs_of(whole);
   CHECK(whole.state() == RandomWindows::State{3, 20});
 
   std::vector<std::vector<std::int32_t>> parts;
-  auto first = random_windows(tokens, options);
+  auto first = RandomWindows(tokens, options);
   for (const auto& batch : first) {
     parts.push_back(batch.inputs);
     if (first.step() == 9) break;
   }
-  auto second = random_windows(tokens, {.batch = 4, .length = 8, .steps = 20, .seed = 99});
+  auto second = RandomWindows(tokens, {.batch = 4, .length = 8, .steps = 20, .seed = 99});
   second.restore(first.state());
   CHECK(second.step() == 10);
   for (const auto& batch : second) parts.push_back(batch.inputs);
@@ -110,10 +109,10 @@ TEST_CASE("a position saved in the loop resumes with the next batch [resume]") {
 
 TEST_CASE("visiting validation batches between steps changes no training batch [val_isolation]") {
   const auto tokens = numbers(500);
-  auto alone = random_windows(tokens, {.batch = 2, .length = 8, .steps = 5, .seed = 3});
+  auto alone = RandomWindows(tokens, {.batch = 2, .length = 8, .steps = 5, .seed = 3});
   const auto expected = inputs_of(alone);
-  auto training = random_windows(tokens, {.batch = 2, .length = 8, .steps = 5, .seed = 3});
-  auto validation = llm::sequential_windows(tokens, {.batch = 2, .length = 8});
+  auto training = RandomWindows(tokens, {.batch = 2, .length = 8, .steps = 5, .seed = 3});
+  auto validation = llm::SequentialWindows(tokens, {.batch = 2, .length = 8});
   std::vector<std::vector<std::int32_t>> seen;
   for (const auto& batch : training) {
     std::int64_t targets = 0;
@@ -126,7 +125,7 @@ TEST_CASE("visiting validation batches between steps changes no training batch [
 
 TEST_CASE("batches keep their storage") {
   const auto tokens = numbers(100);
-  auto windows = random_windows(tokens, {.batch = 3, .length = 5, .steps = 10, .seed = 2});
+  auto windows = RandomWindows(tokens, {.batch = 3, .length = 5, .steps = 10, .seed = 2});
   const std::int32_t* inputs = nullptr;
   for (const auto& batch : windows) {
     if (inputs != nullptr) CHECK(batch.inputs.data() == inputs);
@@ -136,7 +135,7 @@ TEST_CASE("batches keep their storage") {
 
 TEST_CASE("a range can be moved before it is used") {
   const auto tokens = numbers(100);
-  auto a = random_windows(tokens, {.batch = 3, .length = 5, .steps = 2, .seed = 2});
+  auto a = RandomWindows(tokens, {.batch = 3, .length = 5, .steps = 2, .seed = 2});
   auto b = std::move(a);
   CHECK(inputs_of(b).size() == 2);
 }

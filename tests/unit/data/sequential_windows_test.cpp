@@ -17,7 +17,7 @@ TEST_CASE("every token is a target once, whatever the length of the text [shard_
     CAPTURE(count);
     std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
     std::iota(tokens.begin(), tokens.end(), 0);
-    auto windows = llm::sequential_windows(tokens, {.batch = B, .length = T});
+    auto windows = llm::SequentialWindows(tokens, {.batch = B, .length = T});
     for (int round = 0; round < 2; ++round) {
       std::int32_t next = 1;
       for (const auto& batch : windows) {
@@ -37,9 +37,9 @@ TEST_CASE("every token is a target once, whatever the length of the text [shard_
 
 TEST_CASE("a text without a target and wrong options are errors [shard_end]") {
   const std::vector<std::int32_t> one{7};
-  CHECK_THROWS_WITH(llm::sequential_windows(one, {}), Catch::Contains("need 2 tokens, the text has 1"));
-  CHECK_THROWS_AS(llm::sequential_windows(std::span<const std::int32_t>{}, {}), llm::ShapeError);
+  CHECK_THROWS_WITH(llm::SequentialWindows(one, {}), Catch::Contains("need 2 tokens, the text has 1"));
+  CHECK_THROWS_AS(llm::SequentialWindows(std::span<const std::int32_t>{}, {}), llm::ShapeError);
   const std::vector<std::int32_t> two{7, 8};
-  CHECK_THROWS_AS(llm::sequential_windows(two, {.batch = 0, .length = 1}), llm::ValueError);
-  CHECK_THROWS_AS(llm::sequential_windows(two, {.batch = 1, .length = -1}), llm::ValueError);
+  CHECK_THROWS_AS(llm::SequentialWindows(two, {.batch = 0, .length = 1}), llm::ValueError);
+  CHECK_THROWS_AS(llm::SequentialWindows(two, {.batch = 1, .length = -1}), llm::ValueError);
 }
