@@ -1,5 +1,6 @@
 // What the kernel tests of all backends share: the list of backends, buffers in a backend's memory, and checking gradients.
-// A test program of a further backend defines LLM_KERNEL_TEST_BACKENDS (a list of On<Backend, scalar>) and includes the tests.
+// A test program of a further backend defines LLM_KERNEL_TEST_BACKENDS and LLM_KERNEL_TEST_BACKENDS_BF16
+// (lists of On<Backend, scalar>) and includes the tests.
 #pragma once
 
 #include <cmath>
@@ -8,17 +9,19 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <llm/backend/concept.hpp>
+#include <llm/backend/reference/reference.hpp>
 #include <llm/core/rng.hpp>
 #include <support/golden.hpp>
 
 #ifndef LLM_KERNEL_TEST_BACKENDS
 #include <llm/backend/cpu/cpu.hpp>
-#include <llm/backend/reference/reference.hpp>
 #define LLM_KERNEL_TEST_BACKENDS On<llm::Reference, float>, On<llm::Reference, double>, On<llm::Cpu, float>, On<llm::Cpu, double>
+#define LLM_KERNEL_TEST_BACKENDS_BF16 On<llm::Reference, llm::bf16>, On<llm::Cpu, llm::bf16>
 #endif
 
 namespace llm_test {
@@ -31,6 +34,7 @@ struct On {
 };
 
 using KernelBackends = std::tuple<LLM_KERNEL_TEST_BACKENDS>;
+using KernelBackendsWithBf16 = std::tuple<LLM_KERNEL_TEST_BACKENDS, LLM_KERNEL_TEST_BACKENDS_BF16>;
 
 /// n elements in the memory of backend B: copied from the host, or full of NaN, which any kernel that reads them spreads.
 template <class B, class T>
@@ -75,6 +79,24 @@ std::vector<T> random_values(std::int64_t n, std::uint64_t seed, double stddev =
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = T(stddev * llm::normal_at(seed, 0, i));
   return values;
 }
+
+/// One input of a kernel and of the oracle: values of type T in B's memory, and the same numbers in double.
+template <class B, class T>
+struct Input {
+  Input(std::int64_t n, std::uint64_t seed, double stddev = 1) : Input(random_values<T>(n, seed, stddev)) {}
+  explicit Input(const std::vector<T>& values) : buffer(values), wide(values.begin(), values.end()) {}
+
+  operator T*() { return buffer; }
+
+  Buffer<B, T> buffer;
+  std::vector<double> wide;
+};
+
+/// What a kernel in T may differ from the oracle in double, as a tolerance of check_close.
+template <class T>
+inline constexpr double kernel_tolerance = std::is_same_v<T, double>  ? 1e-11
+                                           : std::is_same_v<T, float> ? 2e-5
+                                                                      : 1e-2;
 
 /// A gradient that a kernel writes, the numbers it must have, and which of the kernel's `add` arguments it follows.
 struct Gradient {
