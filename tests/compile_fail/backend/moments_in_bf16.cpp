@@ -1,0 +1,14 @@
+// [opt_dtype] Moments of AdamW narrower than float: small updates would be lost.
+// expect: llm::adamw\(param T, master, grad T, m, v\): master and moments must be compute_t<T> \(float, double for double\)
+// expect: bf16
+#include <llm/backend/reference/optimizer.hpp>
+
+#ifdef LLM_MUST_FAIL
+using Moment = llm::bf16;
+#else
+using Moment = float;
+#endif
+
+void step(llm::bf16* param, const llm::bf16* grad, Moment* m, Moment* v) {
+  llm::reference::adamw<llm::bf16>(llm::AdamWArgs{}, param, nullptr, grad, m, v, 1);
+}
