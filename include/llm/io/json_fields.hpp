@@ -1,0 +1,136 @@
+// JSON objects whose fields are known: written field by field, read back with every difference an error.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <llm/core/error.hpp>
+#include <llm/model/config_fields.hpp>
+
+namespace llm {
+
+/// Collects named values into a JSON object, in order: integers, doubles (exactly), bools, strings, and enums of Config by name.
+class JsonWriter {
+ public:
+  template <class V>
+  void operator()(std::string_view name, const V& value) {
+    if constexpr (std::is_enum_v<V>)
+      object_[std::string(name)] = enum_name(value);
+    else
+      object_[std::string(name)] = value;
+  }
+  std::string text() const { return object_.dump(); }
+
+ private:
+  nlohmann::ordered_json object_ = nlohmann::ordered_json::object();
+};
+
+/// Reads what JsonWriter wrote. Every error is a FileError that begins with `where` and names the field: no object, a field that
+/// is missing, occurs twice, or has another type. finish() refuses fields that nobody asked for.
+class JsonReader {
+ public:
+  JsonReader(const std::string& text, std::string where) : where_(std::move(where)) {
+    std::set<std::string> names;
+    std::string twice;
+    const auto watch = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+      if (event == nlohmann::json::parse_event_t::key && depth == 1 && !names.insert(parsed.get<std::string>()).second)
+        twice = parsed.get<std::string>();
+      return true;
+    };
+    try {
+      object_ = nlohmann::json::parse(text, watch);
+    } catch (const nlohmann::json::exception&) {
+      fail("is not valid JSON");
+    }
+    if (!object_.is_object()) fail("is not a JSON object");
+    if (!twice.empty()) fail(detail::concat("field '", twice, "' occurs twice"));
+  }
+
+  /// Takes the field into `value`, whose type says what it must be.
+  template <class V>
+  void operator()(std::string_view name, V& value) {
+    const auto found = object_.find(std::string(name));
+    if (found == object_.end()) fail(detail::concat("field '", name, "' is missing"));
+    if (const char* expected = read(*found, value)) {
+      const std::string text = found->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      fail(detail::concat("field '", name, "' is ", std::string_view(text).substr(0, 60), ", expected ", expected));
+    }
+    object_.erase(found);
+  }
+
+  /// The fields that are left, all of them strings.
+  std::map<std::string, std::string> take_strings() {
+    std::map<std::string, std::string> all;
+    while (!object_.empty()) {
+      const std::string name = object_.begin().key();
+      (*this)(name, all[name]);
+    }
+    return all;
+  }
+
+  void finish() const {
+    if (!object_.empty()) fail(detail::concat("field '", object_.begin().key(), "' is unknown"));
+  }
+
+ private:
+  using Json = nlohmann::json;
+
+  [[noreturn]] void fail(std::string_view reason) const { throw FileError(detail::concat(where_, " ", reason)); }
+
+  /// Null, or what was expected.
+  static const char* read(const Json& from, std::int64_t& value) {
+    const bool fits = from.is_number_integer() && !(from.is_number_unsigned() && from.get<std::uint64_t>() > INT64_MAX);
+    if (fits) value = from.get<std::int64_t>();
+    return fits ? nullptr : "an integer of 64 bits";
+  }
+  static const char* read(const Json& from, std::uint64_t& value) {
+    if (from.is_number_unsigned()) value = from.get<std::uint64_t>();
+    return from.is_number_unsigned() ? nullptr : "a non-negative integer of 64 bits";
+  }
+  static const char* read(const Json& from, double& value) {
+    if (from.is_number()) value = from.get<double>();
+    return from.is_number() ? nullptr : "a number";
+  }
+  static const char* read(const Json& from, bool& value) {
+    if (from.is_boolean()) value = from.get<bool>();
+    return from.is_boolean() ? nullptr : "true or false";
+  }
+  static const char* read(const Json& from, std::string& value) {
+    if (from.is_string()) value = from.get<std::string>();
+    return from.is_string() ? nullptr : "a string";
+  }
+  template <class E>
+  requires std::is_enum_v<E>
+  static const char* read(const Json& from, E& value) {
+    return from.is_string() && parse_enum(from.get<std::string>(), value) ? nullptr : "one of this field's names";
+  }
+
+  std::string where_;
+  Json object_;
+};
+
+/// A Config as a JSON object with the names of its fields.
+inline std::string config_to_json(const Config& config) {
+  JsonWriter writer;
+  for_each_field(config, writer);
+  return writer.text();
+}
+
+/// The Config of such an object, which must have every field and no other. `where` begins the error's text.
+inline Config config_from_json(const std::string& text, const std::string& where) {
+  Config config;
+  JsonReader reader(text, where);
+  for_each_field(config, reader);
+  reader.finish();
+  return config;
+}
+
+}  // namespace llm
