@@ -2,4 +2,5 @@
 #pragma once
 
 #include <llm/backend/cpu/cpu.hpp>
+#include <llm/generate/generate.hpp>
 #include <llm/model/llm.hpp>

@@ -23,7 +23,7 @@ ALLOWED = {
     "nn": OPS | {"ops"},
     "model": MODEL,
     "configs": LEAF,
-    "generate": LEAF,
+    "generate": LEAF | {"text"},
     "io": LEAF,
     "train": LEAF | {"io", "data"},
     "text": BASE,

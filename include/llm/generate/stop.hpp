@@ -16,8 +16,8 @@ namespace llm {
 
 /// What ends a generation before its token limit. Neither the token nor the string becomes part of the text.
 struct StopConditions {
-  std::vector<std::int32_t> token_ids;  ///< ends when one of these is drawn, such as the end-of-text token
-  std::vector<std::string> strings;     ///< ends when the generated text contains one of these
+  std::vector<std::int32_t> token_ids = {};  ///< ends when one of these is drawn, such as the end-of-text token
+  std::vector<std::string> strings = {};     ///< ends when the generated text contains one of these
 
   bool is_stop_token(std::int32_t id) const { return std::find(token_ids.begin(), token_ids.end(), id) != token_ids.end(); }
 };

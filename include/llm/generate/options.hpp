@@ -1,0 +1,81 @@
+// What a generation is asked for, why it ended, and the checks that stand before any computation.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <llm/core/error.hpp>
+#include <llm/generate/sampling.hpp>
+#include <llm/generate/stop.hpp>
+
+namespace llm {
+
+/// GenerateOptions::max_new_tokens: until the context or the caller's cache is full.
+inline constexpr std::int64_t as_many_as_fit = -1;
+
+/// How to continue a prompt: `{.max_new_tokens = 32, .temperature = 0}`. The sampling fields are those of SamplingOptions.
+struct GenerateOptions {
+  std::int64_t max_new_tokens = as_many_as_fit;  ///< at most this many; 0 computes nothing
+  float temperature = 1.0f;                      ///< <= 0 takes the most probable token
+  std::int64_t top_k = 0;                        ///< 0 is off
+  float top_p = 1.0f;                            ///< 1 is off
+  float min_p = 0.0f;                            ///< 0 is off
+  float repetition_penalty = 1.0f;               ///< 1 is off; looks at the prompt and the new tokens
+  std::uint64_t seed = 0;                        ///< same seed and stream, same tokens
+  std::uint64_t stream = 0;                      ///< which of the seed's independent sequences of random numbers
+  StopConditions stop = {};                      ///< stop tokens; stop strings where there is a tokenizer
+  std::int64_t vocab_limit = 0;                  ///< only ids below are drawn, when the model has more than there is text for; 0: all
+
+  SamplingOptions sampling() const { return {temperature, top_k, top_p, min_p, repetition_penalty, seed}; }
+};
+
+/// Why a generation ended.
+enum class FinishReason : std::uint8_t {
+  none,        ///< it goes on
+  length,      ///< max_new_tokens, or the context is full
+  stop_token,  ///< a stop token was drawn
+  stop_string  ///< the text contained a stop string
+};
+
+namespace detail {
+
+/// How many ids can be drawn. Throws ValueError when the limit is negative or more than the model has.
+inline std::int64_t drawable_ids(const GenerateOptions& options, std::int64_t vocab_size) {
+  if (options.vocab_limit < 0 || options.vocab_limit > vocab_size)
+    throw ValueError(concat("llm::generate: vocab_limit is ", options.vocab_limit, ", expected 0 (all) to vocab_size = ", vocab_size));
+  return options.vocab_limit == 0 ? vocab_size : options.vocab_limit;
+}
+
+/// Throws ValueError for an id that is outside the ids of the generation, 0 .. size - 1.
+inline void check_ids(const char* what, std::span<const std::int32_t> ids, std::int64_t size) {
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (ids[i] < 0 || ids[i] >= size)
+      throw ValueError(concat("llm::generate: ", what, " ", i, " is ", ids[i], ", outside the vocabulary 0 .. ", size - 1));
+}
+
+/// Where a sequence is to be continued: positions already cached, how many there may be at all, and what that limit is called.
+struct Room {
+  std::int64_t cached, capacity;
+  const char* name;
+  const char* hint;
+};
+
+/// The number of new tokens to generate. Throws ShapeError when the prompt is empty, or when it and the tokens asked for do not fit,
+/// and ValueError for a negative number.
+inline std::int64_t new_token_limit(std::size_t prompt, std::int64_t wanted, const Room& room) {
+  if (prompt == 0) throw ShapeError("llm::generate: the prompt is empty, expected at least one token");
+  if (wanted < 0 && wanted != as_many_as_fit)
+    throw ValueError(concat("llm::generate: max_new_tokens is ", wanted, ", expected 0 or more, or llm::as_many_as_fit"));
+  const auto length = static_cast<std::int64_t>(prompt);
+  const std::int64_t left = room.capacity - room.cached - length;
+  if (left >= 0 && wanted <= left) return wanted == as_many_as_fit ? left : wanted;
+  std::string text = "llm::generate: ";
+  if (room.cached > 0) text += concat(room.cached, " cached + ");
+  text += concat(length, " prompt + ", wanted == as_many_as_fit ? 0 : wanted, " new tokens exceed ", room.name, " ", room.capacity, " (hint: ");
+  if (left > 0) text += concat("at most ", left, " new tokens fit; ");
+  throw ShapeError(text + room.hint + ")");
+}
+
+}  // namespace detail
+}  // namespace llm

@@ -1,0 +1,98 @@
+// One sequence while it is generated: its tokens, how the next one is drawn, and why it ended.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <llm/generate/options.hpp>
+
+namespace llm::detail {
+
+/// The prompt and the tokens drawn so far. All memory is allocated by the constructor.
+class Sequence {
+ public:
+  /// `stream` selects the random numbers. Throws ValueError or ShapeError when the prompt, an option or a stop token is wrong.
+  Sequence(std::span<const std::int32_t> prompt, const GenerateOptions& options, std::int64_t vocab_size, const Room& room,
+           std::uint64_t stream)
+      : drawable_(drawable_ids(options, vocab_size)),
+        prompt_(prompt.size()),
+        limit_(new_token_limit(prompt.size(), options.max_new_tokens, room)),
+        stop_tokens_(options.stop.token_ids),
+        sampler_(options.sampling(), drawable_) {
+    if (!options.stop.strings.empty())
+      throw ValueError("llm::generate: stop strings need a tokenizer, as in generate(model, tokenizer, text, options)");
+    check_ids("id of prompt token", prompt, drawable_);
+    check_ids("id of stop token", stop_tokens_, vocab_size);
+    sampler_.restore({options.seed, stream, 0});
+    tokens_.reserve(prompt_ + static_cast<std::size_t>(limit_));
+    tokens_.assign(prompt.begin(), prompt.end());
+    finish_when_full();
+  }
+
+  /// Draws the next token from the logits [V] that follow the last one, and appends it or, if it is a stop token, finishes. A call
+  /// that throws changes nothing. Throws as Sampler::sample.
+  void extend(std::span<const float> logits) {
+    const std::int32_t next = sampler_.sample(logits.first(static_cast<std::size_t>(drawable_)), tokens_);
+    if (std::find(stop_tokens_.begin(), stop_tokens_.end(), next) != stop_tokens_.end()) {
+      reason_ = FinishReason::stop_token;
+      return;
+    }
+    tokens_.push_back(next);
+    finish_when_full();
+  }
+
+  bool finished() const { return reason_ != FinishReason::none; }
+  FinishReason finish_reason() const { return reason_; }
+  std::size_t prompt_size() const { return prompt_; }
+  const std::vector<std::int32_t>& tokens() const { return tokens_; }
+  std::vector<std::int32_t> take() && { return std::move(tokens_); }
+  /// Positions that the whole of it can take.
+  std::int64_t longest() const { return static_cast<std::int64_t>(prompt_) + limit_; }
+
+ private:
+  void finish_when_full() {
+    if (static_cast<std::int64_t>(tokens_.size()) == longest()) reason_ = FinishReason::length;
+  }
+
+  std::int64_t drawable_;
+  std::size_t prompt_;
+  std::int64_t limit_;
+  std::vector<std::int32_t> stop_tokens_;
+  Sampler sampler_;
+  std::vector<std::int32_t> tokens_;
+  FinishReason reason_ = FinishReason::none;
+};
+
+/// Rows of a model's logits [B, V] as floats on the host. Its memory is allocated by the constructor.
+template <class Logits>
+class HostLogits {
+ public:
+  using T = typename Logits::value_type;
+
+  explicit HostLogits(std::int64_t vocab_size) : values_(static_cast<std::size_t>(vocab_size)) {
+    if constexpr (!std::is_same_v<T, float>) stored_.resize(values_.size());
+  }
+
+  /// Row `row`; valid until the next call.
+  std::span<const float> read(const Logits& logits, std::int64_t row) {
+    const auto size = static_cast<std::int64_t>(values_.size());
+    const T* const from = logits.data() + row * size;
+    if constexpr (std::is_same_v<T, float>) {
+      Logits::backend_type::memory::copy_to_host(values_.data(), from, values_.size() * sizeof(T));
+    } else {
+      Logits::backend_type::memory::copy_to_host(stored_.data(), from, values_.size() * sizeof(T));
+      for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = static_cast<float>(stored_[i]);
+    }
+    return values_;
+  }
+
+ private:
+  std::vector<float> values_;
+  std::vector<T> stored_;  // unused when T is float
+};
+
+}  // namespace llm::detail

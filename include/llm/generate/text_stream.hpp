@@ -1,0 +1,100 @@
+// Generated text as a range of pieces: whole characters, and never a part of a stop string.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <llm/generate/stop.hpp>
+#include <llm/generate/token_stream.hpp>
+#include <llm/text/stream.hpp>
+
+namespace llm {
+
+/// What generation needs of a tokenizer. decode_one gives the bytes of one id, which need not be whole characters.
+template <class Tok>
+concept TextTokenizer = requires(const Tok& tokenizer, std::string_view text, Token id) {
+  { tokenizer.vocab_size() } -> std::convertible_to<std::int64_t>;
+  { tokenizer.encode(text) } -> std::convertible_to<std::vector<Token>>;
+  { tokenizer.decode_one(id) } -> std::convertible_to<std::string_view>;
+};
+
+/// The text that follows a prompt, as an input range of non-empty std::string_view, each valid until the next ++; made by llm::generate.
+/// A piece never splits a UTF-8 character; bytes that are no text become U+FFFD. What may be the beginning of a stop string is held
+/// back until it is clear; the stop string itself is not shown. Only ids that the tokenizer has are drawn. Otherwise like
+/// TokenStream. The model, the tokenizer and a caller's cache must outlive the stream.
+template <CausalModel Model, TextTokenizer Tok, class Cache = typename Model::Cache>
+class TextStream {
+ public:
+  using value_type = std::string_view;
+  using iterator = detail::StreamIterator<TextStream>;
+
+  TextStream(const Model& model, const Tok& tokenizer, std::string_view prompt, const GenerateOptions& options)
+      : tokenizer_(&tokenizer), tokens_(model, tokenizer.encode(prompt), of_tokens(options)), matcher_(options.stop.strings) {}
+  TextStream(const Model& model, Cache& cache, const Tok& tokenizer, std::string_view prompt, const GenerateOptions& options)
+      : tokenizer_(&tokenizer), tokens_(model, cache, tokenizer.encode(prompt), of_tokens(options)), matcher_(options.stop.strings) {}
+
+  /// Where the stream stands; the first call runs prefill() and goes on to the first piece.
+  iterator begin() {
+    if (!started_) advance();
+    return iterator(*this);
+  }
+  std::default_sentinel_t end() const { return {}; }
+
+  /// Runs the prompt and draws the first token, if that has not been done.
+  void prefill() { tokens_.prefill(); }
+
+  /// The tokens behind the text: prompt and new ones, those of a stop string included.
+  const TokenStream<Model, Cache>& tokens() const { return tokens_; }
+  FinishReason finish_reason() const { return matcher_.stopped() ? FinishReason::stop_string : tokens_.finish_reason(); }
+
+  // For the iterator.
+  std::string_view current() const { return piece_; }
+  bool done() const { return ended_ && piece_.empty(); }
+  void advance() {
+    piece_.clear();
+    while (piece_.empty() && !ended_) take_token();
+    started_ = true;
+  }
+
+ private:
+  GenerateOptions of_tokens(GenerateOptions options) const {
+    options.stop.strings.clear();
+    const std::int64_t known = (std::min)(std::int64_t{Model::V}, std::int64_t{tokenizer_->vocab_size()});
+    if (options.vocab_limit == 0) options.vocab_limit = known;
+    return options;
+  }
+
+  /// Appends the text of the next token, or what was held back when there is none.
+  void take_token() {
+    if (taken_)
+      tokens_.advance();
+    else
+      tokens_.prefill();
+    taken_ = false;
+    if (!tokens_.done()) {
+      taken_ = true;
+      piece_ = matcher_.feed(utf8_.push(tokenizer_->decode_one(tokens_.current())));
+      ended_ = matcher_.stopped();
+    } else {
+      piece_ = matcher_.feed(utf8_.flush());
+      piece_ += matcher_.finish();
+      ended_ = true;
+    }
+  }
+
+  const Tok* tokenizer_;
+  TokenStream<Model, Cache> tokens_;
+  Utf8Stream utf8_;
+  StopMatcher matcher_;
+  std::string piece_;
+  bool started_ = false, ended_ = false;
+  bool taken_ = false;  // the text of the current token is in the matcher
+};
+
+}  // namespace llm
