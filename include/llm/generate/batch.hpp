@@ -20,7 +20,7 @@ class Batch {
   using Ids = typename Model::Ids;
 
   Batch(const Model& model, std::span<const std::vector<Token>> prompts, const GenerateOptions& options)
-      : model_(model), logits_(Model::V), cache_(checked(prompts, options), longest()) {}
+      : model_(model), rows_(checked(prompts, options)), logits_(Model::V), cache_(static_cast<std::int64_t>(rows_.size()), longest()) {}
 
   /// Prefills each row, then decodes the unfinished ones together.
   void run() {
@@ -37,10 +37,11 @@ class Batch {
   }
 
  private:
-  std::int64_t checked(std::span<const std::vector<Token>> prompts, const GenerateOptions& options) {
-    for (const auto& prompt : prompts)
-      rows_.emplace_back(prompt, options, Model::V, empty_room<Model>(), options.stream + rows_.size());
-    return static_cast<std::int64_t>(rows_.size());
+  static std::vector<Sequence> checked(std::span<const std::vector<Token>> prompts, const GenerateOptions& options) {
+    std::vector<Sequence> rows;
+    rows.reserve(prompts.size());
+    for (const auto& prompt : prompts) rows.emplace_back(prompt, options, Model::V, empty_room<Model>(), options.stream + rows.size());
+    return rows;
   }
   std::int64_t longest() const {
     std::int64_t most = 0;
