@@ -106,7 +106,7 @@ inline constexpr bool loss_arguments = false;
 
 /// What stands for a model whose Config is wrong: empty, so that the broken rule is the only error.
 template <const Config& C, class Weights, class Backend>
-requires(!valid_config<C>) class LLM<C, Weights, Backend> {
+requires(!valid_config<C>) class LLM<C, Weights, Backend> : BrokenRules<C> {
 };
 
 /// Targets for labels that are the ids themselves: targets[b, t] = labels[b, t + 1], and `ignore` at the last position.

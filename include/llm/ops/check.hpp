@@ -13,6 +13,10 @@ inline constexpr bool same_extent = A == dyn || B == dyn || A == B;
 template <int Rank, int Expected>
 inline constexpr bool has_rank = Rank == Expected;
 
+/// Ids and targets are int32 or int64.
+template <class Index>
+inline constexpr bool is_token_id = std::is_same_v<Index, std::int32_t> || std::is_same_v<Index, std::int64_t>;
+
 /// A is a multiple of B as far as the constants tell.
 template <std::int64_t A, std::int64_t B>
 inline constexpr bool multiple_of = A == dyn || B == dyn || (B > 0 && A % B == 0);

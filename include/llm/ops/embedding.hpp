@@ -52,18 +52,20 @@ auto append_extent(const S& shape, std::int64_t d) {
 /// Throws llm::ValueError for an id outside [0, V). Saves the ids.
 template <class T, class Index, class SI, class ST, class Backend>
 auto embedding(const Tensor<Index, SI, Backend>& ids, const Tensor<T, ST, Backend>& table) {
-  static_assert(std::is_integral_v<Index>, "llm::embedding(ids [...], table [V, D]): ids must be int32 or int64, the table comes second");
+  static_assert(detail::is_token_id<Index>, "llm::embedding(ids [...], table [V, D]): ids must be int32 or int64, the table comes second");
   static_assert(detail::has_rank<ST::rank, 2>, "llm::embedding(ids [...], table [V, D]): the table must have rank 2");
   constexpr std::int64_t D = detail::axis<ST, 1>;
   const std::int64_t count = ids.numel(), v = table.extent(0), d = table.extent(1);
-  detail::require_ids<Backend>("llm::embedding(ids [...], table [V, D])", ids.data(), count, v);
   const auto shape = detail::append_extent<D>(ids.shape(), d);
   auto y = Tensor<T, std::remove_const_t<decltype(shape)>, Backend>::empty(shape);
-  Backend::template embedding_forward<T>(ids.data(), table.data(), y.data(), count, d);
-  if (Tape* const tape = recording(table)) {
-    y.set_slot(detail::new_slot(false));
-    using G = Grad<T, Backend>;
-    tape->record(y.slot(), detail::EmbeddingOp<T, Index, Backend>{Saved<Index>(ids), G(table), G(y), count, v, d});
+  if constexpr (detail::is_token_id<Index>) {  // else the assertion above is the one error
+    detail::require_ids<Backend>("llm::embedding(ids [...], table [V, D])", ids.data(), count, v);
+    Backend::template embedding_forward<T>(ids.data(), table.data(), y.data(), count, d);
+    if (Tape* const tape = recording(table)) {
+      y.set_slot(detail::new_slot(false));
+      using G = Grad<T, Backend>;
+      tape->record(y.slot(), detail::EmbeddingOp<T, Index, Backend>{Saved<Index>(ids), G(table), G(y), count, v, d});
+    }
   }
   return y;
 }

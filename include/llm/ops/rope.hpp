@@ -10,6 +10,13 @@
 
 namespace llm {
 
+namespace detail {
+template <std::int64_t Width>
+inline constexpr bool is_even = Width % 2 == 0;
+template <std::int64_t E, std::int64_t Width>
+inline constexpr bool rope_fits = E == dyn || E >= Width;
+}  // namespace detail
+
 /// Where the rows of a batch stand: row b, time t is at position starts[b] + t, or start + t when starts is empty.
 template <class Backend>
 struct Positions {
@@ -24,7 +31,7 @@ struct Positions {
 /// up to 0.8 at long positions). Not a parameter, never stored in checkpoints. Source: arXiv:2104.09864.
 template <std::int64_t Width, class Backend>
 struct RopeTables {
-  static_assert(Width % 2 == 0, "llm::RopeTables<Width>: the rotated width must be even, since elements are turned in pairs");
+  static_assert(detail::is_even<Width>, "llm::RopeTables<Width>: the rotated width must be even, since elements are turned in pairs");
   using Table = Tensor<float, Shape<dyn, Width / 2>, Backend>;
   Table cos, sin;
   bool interleaved = false;
@@ -66,7 +73,7 @@ struct RopeOp {
 template <class T, class S, std::int64_t Width, class Backend>
 Tensor<T, S, Backend> rope(const Tensor<T, S, Backend>& x, const RopeTables<Width, Backend>& tables, const Positions<Backend>& positions) {
   static_assert(detail::has_rank<S::rank, 4>, "llm::rope(x [B, T, H, E], tables, positions): x must have rank 4");
-  static_assert(detail::axis<S, 3> == dyn || detail::axis<S, 3> >= Width,
+  static_assert(detail::rope_fits<detail::axis<S, 3>, Width>,
                 "llm::rope(x [B, T, H, E], tables, positions): the rotated width must not exceed the head width E");
   const std::int64_t end = positions.furthest + x.extent(1);
   if (end > tables.cos.extent(0))

@@ -1,0 +1,20 @@
+// Queries and keys of different head widths.
+// expect: llm::attention\(q \[B, T, H, E\], k \[B, S, K, E\], v \[B, S, K, E\]\): the head width E of q must equal that of k
+// expect: same_extent<32, 16>
+#include <llm/backend/reference/reference.hpp>
+#include <llm/ops/attention.hpp>
+
+template <class S>
+using Tensor = llm::Tensor<float, S, llm::Reference>;
+using llm::dyn;
+using llm::Shape;
+
+#ifdef LLM_MUST_FAIL
+auto f(const Tensor<Shape<dyn, dyn, 6, 32>>& q, const Tensor<Shape<dyn, dyn, 2, 16>>& k, const Tensor<Shape<dyn, dyn, 2, 16>>& v) {
+  return llm::attention(q, k, v);
+}
+#else
+auto f(const Tensor<Shape<dyn, dyn, 6, 32>>& q, const Tensor<Shape<dyn, dyn, 2, 32>>& k, const Tensor<Shape<dyn, dyn, 2, 32>>& v) {
+  return llm::attention(q, k, v);
+}
+#endif

@@ -1,0 +1,20 @@
+// Queries whose heads were not split.
+// expect: llm::attention\(q \[B, T, H, E\], k \[B, S, K, E\], v \[B, S, K, E\]\): q must have rank 4
+// expect: has_rank<3, 4>
+#include <llm/backend/reference/reference.hpp>
+#include <llm/ops/attention.hpp>
+
+template <class S>
+using Tensor = llm::Tensor<float, S, llm::Reference>;
+using llm::dyn;
+using llm::Shape;
+
+#ifdef LLM_MUST_FAIL
+auto f(const Tensor<Shape<dyn, dyn, 192>>& q, const Tensor<Shape<dyn, dyn, 2, 32>>& k, const Tensor<Shape<dyn, dyn, 2, 32>>& v) {
+  return llm::attention(q, k, v);
+}
+#else
+auto f(const Tensor<Shape<dyn, dyn, 6, 32>>& q, const Tensor<Shape<dyn, dyn, 2, 32>>& k, const Tensor<Shape<dyn, dyn, 2, 32>>& v) {
+  return llm::attention(q, k, v);
+}
+#endif

@@ -1,0 +1,16 @@
+// A linear map of features of another width.
+// expect: llm::linear\(x \[\.\.\., K\], weight \[N, K\]\): the last extent of x must equal the weight.s columns
+// expect: same_extent<64, 32>
+#include <llm/backend/reference/reference.hpp>
+#include <llm/ops/linear.hpp>
+
+template <class S>
+using Tensor = llm::Tensor<float, S, llm::Reference>;
+using llm::dyn;
+using llm::Shape;
+
+#ifdef LLM_MUST_FAIL
+auto f(const Tensor<Shape<dyn, 64>>& x, const Tensor<Shape<16, 32>>& w) { return llm::linear(x, w); }
+#else
+auto f(const Tensor<Shape<dyn, 32>>& x, const Tensor<Shape<16, 32>>& w) { return llm::linear(x, w); }
+#endif
