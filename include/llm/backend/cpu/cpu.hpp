@@ -1,30 +1,94 @@
-// The CPU backend: threads, vector instructions chosen at run time, and Eigen.
+// The CPU backend: threads, vector instructions chosen at run time, Eigen behind them.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <llm/backend/concept.hpp>
-#include <llm/backend/cpu/parallel.hpp>
-#include <llm/backend/cpu/product.hpp>
+#include <llm/backend/cpu/attention.hpp>
+#include <llm/backend/cpu/attention_backward.hpp>
+#include <llm/backend/cpu/elementwise.hpp>
+#include <llm/backend/cpu/linear.hpp>
+#include <llm/backend/cpu/rows.hpp>
+#include <llm/backend/cpu/threads.hpp>
+#include <llm/backend/cpu/tokens.hpp>
 #include <llm/backend/reference/reference.hpp>
+#include <llm/tensor/host_memory.hpp>
 
 namespace llm {
 
-/// Runs models on the cores of this machine. Kernels that are not named here are the reference's plain loops.
-struct Cpu : Reference {
+/// Runs models on the cores of this machine. Each member is the function of the same name in llm::cpu, and does what that of
+/// llm::reference says; sums are added up in another order. Results do not depend on the number of threads.
+struct Cpu {
   static constexpr const char* name = "cpu";
+  using memory = HostMemory;
 
-  template <class T>
-  static void linear_forward(const T* x, const T* w, const T* bias, T* y, std::int64_t M, std::int64_t N, std::int64_t K) {
-    cpu::product<T>(M, N, K, cpu::dense(x, K), cpu::dense(w, K).transposed(), {y, N, bias, false});
+  // clang-format off
+  template <class T> static constexpr auto fill = cpu::fill<T>;
+  template <class T> static constexpr auto fill_normal = cpu::fill_normal<T>;
+  template <class T> static constexpr auto copy = cpu::copy<T>;
+  template <class To, class From> static constexpr auto convert = cpu::convert<To, From>;
+  template <class T> static constexpr auto add = cpu::add<T>;
+  template <class T> static constexpr auto accumulate = cpu::accumulate<T>;
+  template <class T> static constexpr auto scale = cpu::scale<T>;
+  template <class T> static constexpr auto sum = cpu::sum<T>;
+  template <class T> static constexpr auto sum_of_squares = cpu::sum_of_squares<T>;
+
+  template <class T> static constexpr auto linear_forward = cpu::linear_forward<T>;
+  template <class T> static constexpr auto linear_backward_input = cpu::linear_backward_input<T>;
+  template <class T> static constexpr auto linear_backward_weight = cpu::linear_backward_weight<T>;
+  template <class T> static constexpr auto linear_backward_bias = cpu::linear_backward_bias<T>;
+  template <class T> static constexpr auto linear_forward_stored = cpu::linear_forward_stored<T>;
+
+  template <class T> static constexpr auto rms_norm_forward = cpu::rms_norm_forward<T>;
+  template <class T> static constexpr auto rms_norm_backward = cpu::rms_norm_backward<T>;
+  template <class T> static constexpr auto layer_norm_forward = cpu::layer_norm_forward<T>;
+  template <class T> static constexpr auto layer_norm_backward = cpu::layer_norm_backward<T>;
+  template <class T> static constexpr auto rope = cpu::rope<T>;
+
+  template <class T> static constexpr auto activation_forward = cpu::activation_forward<T>;
+  template <class T> static constexpr auto activation_backward = cpu::activation_backward<T>;
+  template <class T> static constexpr auto swiglu_forward = cpu::swiglu_forward<T>;
+  template <class T> static constexpr auto swiglu_backward = cpu::swiglu_backward<T>;
+  template <class T> static constexpr auto softmax_forward = cpu::softmax_forward<T>;
+  template <class T> static constexpr auto softmax_backward = cpu::softmax_backward<T>;
+
+  template <class T, class KV = T> static constexpr auto attention_forward = cpu::attention_forward<T, KV>;
+  template <class T> static constexpr auto attention_backward = cpu::attention_backward<T>;
+  template <class T, class KV = T> static constexpr auto cache_append = cpu::cache_append<T, KV>;
+  // clang-format on
+
+  // The type of the indices, and that of the moments, come from the arguments. Checks of indices are one pass over a few integers.
+  template <class T, class Index>
+  static void embedding_forward(const Index* ids, const T* table, T* y, std::int64_t n, std::int64_t D) {
+    cpu::embedding_forward<T>(ids, table, y, n, D);
   }
-  template <class T>
-  static void linear_backward_input(const T* dy, const T* w, T* dx, std::int64_t M, std::int64_t N, std::int64_t K, bool add) {
-    cpu::product<T>(M, K, N, cpu::dense(dy, N), cpu::dense(w, K), {dx, K, nullptr, add});
+  template <class T, class Index>
+  static void embedding_backward(const Index* ids, const T* dy, T* dtable, std::int64_t n, std::int64_t V, std::int64_t D) {
+    cpu::embedding_backward<T>(ids, dy, dtable, n, V, D);
   }
-  template <class T>
-  static void linear_backward_weight(const T* dy, const T* x, T* dw, std::int64_t M, std::int64_t N, std::int64_t K, bool add) {
-    cpu::product<T>(N, K, M, cpu::dense(dy, N).transposed(), cpu::dense(x, K), {dw, K, nullptr, add});
+  template <class Index>
+  static std::int64_t index_outside(const Index* ids, std::int64_t n, std::int64_t V) {
+    return reference::index_outside(ids, n, V);
+  }
+  template <class Index>
+  static std::int64_t count_targets(const Index* targets, std::int64_t n, std::int64_t V, std::int64_t ignore) {
+    return reference::count_targets(targets, n, V, ignore);
+  }
+  template <class T, class Index>
+  static void cross_entropy_forward(const T* logits, const Index* targets, compute_t<T>* losses, compute_t<T>* lse, std::int64_t rows,
+                                    std::int64_t V, std::int64_t ignore) {
+    cpu::cross_entropy_forward<T>(logits, targets, losses, lse, rows, V, ignore);
+  }
+  template <class T, class Index>
+  static void cross_entropy_backward(const T* logits, const Index* targets, const compute_t<T>* lse, double factor, T* dlogits,
+                                     std::int64_t rows, std::int64_t V, std::int64_t ignore) {
+    cpu::cross_entropy_backward<T>(logits, targets, lse, factor, dlogits, rows, V, ignore);
+  }
+  template <class T, class Moment>
+  static void adamw(const AdamWArgs& args, T* param, std::type_identity_t<Moment>* master, const T* grad, Moment* m, Moment* v,
+                    std::int64_t n) {
+    cpu::adamw<T>(args, param, master, grad, m, v, n);
   }
 };
 

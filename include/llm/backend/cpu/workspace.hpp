@@ -9,7 +9,7 @@
 namespace llm::cpu {
 
 /// What a piece of workspace is for. A kernel that calls another one must not share a slot with it.
-enum class Slot : int { shared, packed_left, packed_right, tile, scores, rows, count };
+enum class Slot : int { shared, rows, packed_left, packed_right, tile, scores, attention, count };
 
 /// A block that grows to the largest size asked for and stays, so that a repeated call allocates nothing.
 class Workspace {

@@ -1,0 +1,140 @@
+// Elementwise kernels, sums, activations and AdamW over blocks of elements.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include <llm/backend/concept.hpp>
+#include <llm/backend/cpu/dispatch.hpp>
+#include <llm/backend/cpu/parallel.hpp>
+#include <llm/backend/cpu/workspace.hpp>
+#include <llm/core/dtype.hpp>
+#include <llm/core/rng.hpp>
+
+namespace llm::cpu {
+
+/// Elements of one block of work.
+inline constexpr std::int64_t elements_per_block = 1 << 14;
+
+/// f(kernels, first, count) for each block of n elements; `work` is the cost of one element.
+template <class T, class F>
+void for_elements(std::int64_t n, std::int64_t work, const F& f) {
+  parallel_blocks(n, elements_per_block, work,
+                  [&](std::int64_t begin, std::int64_t end) { with_kernels<T>([&](auto kernels) { f(kernels, begin, end - begin); }); });
+}
+
+template <class T>
+void fill(T* y, std::int64_t n, double value) {
+  parallel_blocks(n, elements_per_block, 1, [&](std::int64_t begin, std::int64_t end) {
+    if (value == 0)
+      std::memset(static_cast<void*>(y + begin), 0, static_cast<std::size_t>(end - begin) * sizeof(T));
+    else
+      reference::fill(y + begin, end - begin, value);
+  });
+}
+
+template <class T>
+void fill_normal(T* y, std::int64_t n, std::uint64_t seed, std::uint64_t stream, double stddev) {
+  parallel_blocks(n, elements_per_block, 32, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) y[i] = T(stddev * normal_at(seed, stream, static_cast<std::uint64_t>(i)));
+  });
+}
+
+template <class T>
+void copy(T* y, const T* x, std::int64_t n) {
+  parallel_blocks(n, elements_per_block, 1, [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(static_cast<void*>(y + begin), x + begin, static_cast<std::size_t>(end - begin) * sizeof(T));
+  });
+}
+
+/// y[i] = To(x[i]) on the calling thread.
+template <class To, class From>
+void convert_some(To* y, const From* x, std::int64_t n) {
+  if constexpr (std::is_same_v<To, From>)
+    std::memcpy(static_cast<void*>(y), x, static_cast<std::size_t>(n) * sizeof(To));
+  else if constexpr (std::is_same_v<From, float> && std::is_same_v<To, bf16>)
+    with_vectors([&](auto kernels) { kernels.template narrow<To>(x, 1.0f, y, n, false); });
+  else if constexpr (std::is_same_v<From, bf16> && std::is_same_v<To, float>)
+    with_vectors([&](auto kernels) { kernels.template widen<From>(x, y, n); });
+  else
+    reference::convert(y, x, n);
+}
+
+template <class To, class From>
+void convert(To* y, const From* x, std::int64_t n) {
+  parallel_blocks(n, elements_per_block, 1, [&](std::int64_t begin, std::int64_t end) { convert_some(y + begin, x + begin, end - begin); });
+}
+
+template <class T>
+void add(const T* a, const T* b, T* y, std::int64_t n) {
+  for_elements<T>(n, 1, [&](auto kernels, std::int64_t i, std::int64_t count) { kernels.template add<T>(a + i, b + i, y + i, count); });
+}
+
+template <class T>
+void accumulate(T* y, const T* x, std::int64_t n) {
+  for_elements<T>(n, 1, [&](auto kernels, std::int64_t i, std::int64_t count) { kernels.template accumulate<T>(y + i, x + i, count); });
+}
+
+template <class T>
+void scale(T* y, std::int64_t n, double factor) {
+  for_elements<T>(n, 1, [&](auto kernels, std::int64_t i, std::int64_t count) { kernels.template scale<T>(y + i, count, factor); });
+}
+
+/// The sum of f(kernels, first, count) over all blocks, added up in their order.
+template <class T, class F>
+double sum_over_blocks(std::int64_t n, const F& f) {
+  const std::int64_t blocks = n / elements_per_block + (n % elements_per_block != 0);
+  double* sums = workspace<double>(Slot::shared, blocks);
+  for_elements<T>(n, 1, [&](auto kernels, std::int64_t i, std::int64_t count) { sums[i / elements_per_block] = f(kernels, i, count); });
+  return reference::sum(sums, blocks);
+}
+
+template <class T>
+double sum(const T* x, std::int64_t n) {
+  return sum_over_blocks<T>(n, [&](auto kernels, std::int64_t i, std::int64_t count) { return kernels.template sum<T>(x + i, count); });
+}
+
+template <class T>
+double sum_of_squares(const T* x, std::int64_t n) {
+  return sum_over_blocks<T>(
+      n, [&](auto kernels, std::int64_t i, std::int64_t count) { return kernels.template sum_of_squares<T>(x + i, count); });
+}
+
+template <class T>
+void activation_forward(Activation kind, const T* x, T* y, std::int64_t n) {
+  for_elements<T>(
+      n, 8, [&](auto kernels, std::int64_t i, std::int64_t count) { kernels.template activation_forward<T>(kind, x + i, y + i, count); });
+}
+
+template <class T>
+void activation_backward(Activation kind, const T* dy, const T* x, T* dx, std::int64_t n, bool add) {
+  for_elements<T>(n, 8, [&](auto kernels, std::int64_t i, std::int64_t count) {
+    kernels.template activation_backward<T>(kind, dy + i, x + i, dx + i, count, add);
+  });
+}
+
+template <class T>
+void swiglu_forward(const T* gate, const T* up, T* y, std::int64_t n) {
+  for_elements<T>(
+      n, 8, [&](auto kernels, std::int64_t i, std::int64_t count) { kernels.template swiglu_forward<T>(gate + i, up + i, y + i, count); });
+}
+
+template <class T>
+void swiglu_backward(const T* dy, const T* gate, const T* up, T* dgate, T* dup, std::int64_t n, bool add_dgate, bool add_dup) {
+  for_elements<T>(n, 8, [&](auto kernels, std::int64_t i, std::int64_t count) {
+    kernels.template swiglu_backward<T>(dy + i, gate + i, up + i, dgate + i, dup + i, count, add_dgate, add_dup);
+  });
+}
+
+template <class T, class Moment>
+void adamw(const AdamWArgs& args, T* param, std::type_identity_t<Moment>* master, const T* grad, Moment* m, Moment* v, std::int64_t n) {
+  static_assert(std::same_as<Moment, compute_t<T>>,
+                "llm::adamw(param T, master, grad T, m, v): master and moments must be compute_t<T> (float, double for double)");
+  for_elements<T>(n, 4, [&](auto kernels, std::int64_t i, std::int64_t count) {
+    kernels.template adamw<T>(args, param + i, master == nullptr ? nullptr : master + i, grad + i, m + i, v + i, count);
+  });
+}
+
+}  // namespace llm::cpu

@@ -1,0 +1,71 @@
+// Which instruction set the kernels use: chosen once at run time from what the CPU has.
+#pragma once
+
+#include <atomic>
+#include <cstdlib>
+#include <string_view>
+
+#include <llm/core/error.hpp>
+#include <llm/detail/platform.hpp>
+
+namespace llm::cpu {
+
+enum class Isa : int { portable, avx2, avx512 };
+
+inline constexpr Isa all_isas[] = {Isa::portable, Isa::avx2, Isa::avx512};
+
+constexpr std::string_view to_string(Isa isa) {
+  switch (isa) {
+    case Isa::portable:
+      return "portable";
+    case Isa::avx2:
+      return "avx2";
+    case Isa::avx512:
+      return "avx512";
+  }
+  return "?";
+}
+
+/// Whether this CPU, and this build, can run the kernels of an instruction set.
+inline bool has_isa(Isa isa) {
+#if LLM_X86
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (isa == Isa::avx2) return avx2;
+  if (isa == Isa::avx512)
+    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq");
+#endif
+  return isa == Isa::portable;
+}
+
+inline Isa checked_isa(Isa isa) {
+  if (!has_isa(isa)) throw ValueError(detail::concat("llm: this CPU (or this build) has no ", to_string(isa), " instructions"));
+  return isa;
+}
+
+/// What the environment variable LLM_ISA says, else the widest that the CPU has. Throws ValueError when LLM_ISA is none of ours, or one
+/// that the CPU lacks.
+inline Isa detect_isa() {
+  if (const char* wanted = std::getenv("LLM_ISA"); wanted != nullptr && *wanted != '\0') {
+    for (const Isa isa : all_isas)
+      if (to_string(isa) == wanted) return checked_isa(isa);
+    throw ValueError(detail::concat("llm: LLM_ISA=", wanted, " is none of portable, avx2, avx512"));
+  }
+  return has_isa(Isa::avx512) ? Isa::avx512 : has_isa(Isa::avx2) ? Isa::avx2 : Isa::portable;
+}
+
+LLM_SHARED inline std::atomic<int> chosen_isa{-1};
+
+inline Isa current_isa() {
+  int isa = chosen_isa.load(std::memory_order_relaxed);
+  if (isa < 0) {
+    isa = static_cast<int>(detect_isa());
+    chosen_isa.store(isa, std::memory_order_relaxed);
+  }
+  return static_cast<Isa>(isa);
+}
+
+/// For tests and benchmarks: kernels use this instruction set from now on. Throws ValueError when the CPU lacks it.
+inline void set_isa(Isa isa) { chosen_isa.store(static_cast<int>(checked_isa(isa)), std::memory_order_relaxed); }
+
+}  // namespace llm::cpu

@@ -1,0 +1,16 @@
+// All kernels of one instruction set. Included by isa_*.hpp inside the namespace llm::cpu::<instruction set>.
+#if defined(LLM_SIMD_WIDTH)
+
+#include <llm/backend/cpu/simd/vector.hpp>
+//
+#include <llm/backend/cpu/simd/math.hpp>
+//
+#include <llm/backend/cpu/simd/activation.hpp>
+#include <llm/backend/cpu/simd/attention.hpp>
+#include <llm/backend/cpu/simd/elementwise.hpp>
+#include <llm/backend/cpu/simd/product.hpp>
+#include <llm/backend/cpu/simd/product_plain.hpp>
+#include <llm/backend/cpu/simd/rope.hpp>
+#include <llm/backend/cpu/simd/rows.hpp>
+
+#endif

@@ -1,0 +1,23 @@
+// What the kernels of every instruction set include; it stands before their namespaces open.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include <llm/backend/concept.hpp>
+#include <llm/backend/cpu/matrix.hpp>
+#include <llm/core/dtype.hpp>
+#include <llm/core/quant.hpp>
+#include <llm/detail/platform.hpp>
+
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(__CUDACC__)
+#define LLM_VECTOR_TYPES 1
+#else
+#define LLM_VECTOR_TYPES 0
+#endif

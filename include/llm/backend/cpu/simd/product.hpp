@@ -1,0 +1,244 @@
+// Packed matrix products: a right operand packed into panels, and the kernel that multiplies rows by a panel.
+//
+// The layout follows Goto and van de Geijn, "Anatomy of high-performance matrix multiplication": a panel of the right operand stays in
+// the first cache while all rows pass by; a block of rows x columns of the result stays in registers over the whole depth.
+#if defined(LLM_SIMD_WIDTH) && LLM_SIMD_WIDTH > 1
+
+template <int Step, std::size_t... I>
+LLM_SIMD void exchange(vf& a, vf& b, std::index_sequence<I...>) {
+  const vf first =
+      __builtin_shufflevector(a, b, (static_cast<int>(I) & Step ? width + static_cast<int>(I) - Step : static_cast<int>(I))...);
+  b = __builtin_shufflevector(a, b, (static_cast<int>(I) & Step ? width + static_cast<int>(I) : static_cast<int>(I) + Step)...);
+  a = first;
+}
+template <int Step, std::size_t... I>
+LLM_SIMD void transpose_steps(vf (&rows)[width], std::index_sequence<I...> lanes) {
+  ((static_cast<int>(I) & Step ? void() : exchange<Step>(rows[I], rows[(I + Step) % width], lanes)), ...);
+  if constexpr (Step > 1) transpose_steps<Step / 2>(rows, lanes);
+}
+/// to[j * to_stride + i] = from[min(i, lines - 1)][j] for a square of width x width.
+template <class T, std::size_t... I>
+LLM_SIMD void transpose_square(const T* from, std::int64_t stride, std::int64_t lines, float* to, std::int64_t to_stride,
+                               std::index_sequence<I...> lanes) {
+  vf rows[width] = {load(from + (std::min)(static_cast<std::int64_t>(I), lines - 1) * stride)...};
+  transpose_steps<width / 2>(rows, lanes);
+  (store(to + static_cast<std::int64_t>(I) * to_stride, rows[I]), ...);
+}
+
+struct Product {
+  static constexpr std::int64_t block_rows = LLM_SIMD_BLOCK_ROWS, block_cols = LLM_SIMD_BLOCK_VECTORS * width;
+
+  static std::int64_t padded(std::int64_t cols) { return (cols + width - 1) / width * width; }
+
+  /// Packs at most block_cols columns of b, K deep, as packed[k * padded(cols) + j]. Columns of padding hold what the last one holds.
+  template <class T>
+  LLM_KERNEL static void pack_panel(Matrix<T> b, std::int64_t K, std::int64_t cols, float* packed) {
+    const std::int64_t wide = padded(cols);
+    if (b.col_stride == 1) {
+      for (std::int64_t k = 0; k < K; ++k)
+        for (std::int64_t j = 0; j < cols; j += width) store(packed + k * wide + j, load(b.data + k * b.row_stride + j, cols - j));
+      return;
+    }
+    for (std::int64_t j = 0; j < cols; j += width) {
+      const T* from = b.data + j * b.col_stride;
+      std::int64_t k = 0;
+      for (; k + width <= K; k += width)
+        transpose_square(from + k, b.col_stride, cols - j, packed + k * wide + j, wide, std::make_index_sequence<width>{});
+      for (; k < K; ++k)
+        for (std::int64_t i = 0; i < width; ++i)
+          packed[k * wide + j + i] = static_cast<float>(from[(std::min)(i, cols - j - 1) * b.col_stride + k]);
+    }
+  }
+
+  /// Packs M rows of a, K deep, where a is dense along its columns: blocks of block_rows, each packed[k * block_rows + i].
+  LLM_KERNEL static void pack_rows(Matrix<float> a, std::int64_t M, std::int64_t K, float* packed) {
+    for (std::int64_t k = 0; k < K; ++k)
+      for (std::int64_t i = 0; i < M; i += block_rows) {
+        const float* from = a.data + k * a.col_stride + i;
+        float* to = packed + i * K + k * block_rows;
+        if (i + block_rows <= M)
+          __builtin_memcpy(to, from, block_rows * sizeof(float));
+        else
+          for (std::int64_t r = 0; r < block_rows; ++r) to[r] = i + r < M ? from[r] : 0.0f;
+      }
+  }
+
+  /// c[M, cols] = or += a[M, K] b, with b packed by pack_panel. `rows` is a itself, dense along its rows, or what pack_rows made of it.
+  LLM_KERNEL static void multiply_panel(std::int64_t M, std::int64_t cols, std::int64_t K, const float* rows, std::int64_t row_stride,
+                                        bool rows_packed, const float* panel, float* c, std::int64_t c_stride, bool add) {
+    if (cols > 2 * width) return multiply<LLM_SIMD_BLOCK_VECTORS>(M, cols, K, rows, row_stride, rows_packed, panel, c, c_stride, add);
+    if (cols > width) return multiply<2>(M, cols, K, rows, row_stride, rows_packed, panel, c, c_stride, add);
+    multiply<1>(M, cols, K, rows, row_stride, rows_packed, panel, c, c_stride, add);
+  }
+
+  /// y[m, n] = x[m, :] . w[n, :] + bias[n], each result by itself: it does not depend on how many rows x and w have.
+  template <class Row, class T>
+  LLM_KERNEL static void dot_rows(std::int64_t M, std::int64_t N, std::int64_t K, const float* x, std::int64_t x_stride, Row w,
+                                  const T* bias, T* y, std::int64_t y_stride) {
+    constexpr int many = 4, fewer = width == 16 ? 4 : 2;
+    std::int64_t n = 0;
+    for (; n + many <= N; n += many) {
+      std::int64_t m = 0;
+      for (; m + 2 <= M; m += 2)
+        for (int i = 0; i < many; i += fewer) dots<2, fewer>(K, x + m * x_stride, x_stride, w, n + i, bias, y + m * y_stride, y_stride);
+      for (; m < M; ++m) dots<1, many>(K, x + m * x_stride, x_stride, w, n, bias, y + m * y_stride, y_stride);
+    }
+    for (; n < N; ++n)
+      for (std::int64_t m = 0; m < M; ++m) dots<1, 1>(K, x + m * x_stride, x_stride, w, n, bias, y + m * y_stride, y_stride);
+  }
+
+  template <class Row>
+  LLM_KERNEL static void decode_row(Row row, float* y, std::int64_t n) {
+    for (std::int64_t k = 0; k < n; k += width) store(y + k, row.load_full(k));
+  }
+
+ private:
+  static constexpr int R = LLM_SIMD_BLOCK_ROWS;
+
+  struct PackedRows {
+    const float* data;
+    template <int I>
+    LLM_SIMD float at(std::int64_t k) const {
+      return data[k * R + I];
+    }
+  };
+  struct PlainRows {
+    const float* row[R];
+    template <int I>
+    LLM_SIMD float at(std::int64_t k) const {
+      return row[I][k];
+    }
+  };
+
+  template <int V>
+  LLM_SIMD static void add_products(vf (&sums)[V], vf a, const vf (&b)[V]) {
+    sums[0] = multiply_add(a, b[0], sums[0]);
+    if constexpr (V > 1) sums[1] = multiply_add(a, b[1], sums[1]);
+    if constexpr (V > 2) sums[2] = multiply_add(a, b[2], sums[2]);
+  }
+
+  template <int V, class Left, std::size_t... I>
+  LLM_SIMD static void sum_products(vf (&sums)[R][V], std::int64_t K, const Left& left, const float* panel, std::index_sequence<I...>) {
+    for (std::int64_t k = 0; k < K; ++k) {
+      vf b[V];
+      b[0] = load(panel);
+      if constexpr (V > 1) b[1] = load(panel + width);
+      if constexpr (V > 2) b[2] = load(panel + 2 * width);
+      panel += V * width;
+      (add_products<V>(sums[I], splat(left.template at<static_cast<int>(I)>(k)), b), ...);
+    }
+  }
+
+  template <int V, std::size_t... I>
+  LLM_SIMD static void write(const vf (&sums)[R][V], float* c, std::int64_t stride, bool add, std::index_sequence<I...>) {
+    (write_row<V>(sums[I], c + static_cast<std::int64_t>(I) * stride, add), ...);
+  }
+  template <int V>
+  LLM_SIMD static void write_row(const vf (&sums)[V], float* c, bool add) {
+    store(c, add ? load(c) + sums[0] : sums[0]);
+    if constexpr (V > 1) store(c + width, add ? load(c + width) + sums[1] : sums[1]);
+    if constexpr (V > 2) store(c + 2 * width, add ? load(c + 2 * width) + sums[2] : sums[2]);
+  }
+
+  template <int V, class Left>
+  LLM_SIMD static void block(std::int64_t rows, std::int64_t cols, std::int64_t K, const Left& left, const float* panel, float* c,
+                             std::int64_t stride, bool add) {
+    constexpr auto all = std::make_index_sequence<R>{};
+    vf sums[R][V] = {};
+    sum_products<V>(sums, K, left, panel, all);
+    if (rows == R && cols == V * width) return write<V>(sums, c, stride, add, all);
+    alignas(64) float edge[R * V * width];
+    write<V>(sums, edge, V * width, false, all);
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < cols; ++j) {
+        const float value = edge[i * V * width + j];
+        c[i * stride + j] = add ? c[i * stride + j] + value : value;
+      }
+  }
+
+  template <int V>
+  LLM_SIMD static void multiply(std::int64_t M, std::int64_t cols, std::int64_t K, const float* a, std::int64_t a_stride, bool packed,
+                                const float* panel, float* c, std::int64_t stride, bool add) {
+    for (std::int64_t i = 0; i < M; i += R) {
+      const std::int64_t rows = (std::min)(static_cast<std::int64_t>(R), M - i);
+      if (packed) {
+        block<V>(rows, cols, K, PackedRows{a + i * K}, panel, c + i * stride, stride, add);
+      } else {
+        PlainRows left;
+        for (int r = 0; r < R; ++r) left.row[r] = a + (std::min)(i + r, M - 1) * a_stride;
+        block<V>(rows, cols, K, left, panel, c + i * stride, stride, add);
+      }
+    }
+  }
+
+  // Two sums for each result, whatever the block: so a row alone and a row among others are added up in the same order.
+  template <int Ms, int Ns, class Row, class T>
+  LLM_SIMD static void dots(std::int64_t K, const float* x, std::int64_t x_stride, Row w, std::int64_t n, const T* bias, T* y,
+                            std::int64_t y_stride) {
+    vf even[Ms * Ns] = {}, odd[Ms * Ns] = {};
+    const Row rows[4] = {w.at(n), w.at(n + (Ns > 1)), w.at(n + 2 * (Ns > 2)), w.at(n + 3 * (Ns > 3))};
+    std::int64_t k = 0;
+    for (; k + 2 * width <= K; k += 2 * width) {
+      dots_step<Ms, Ns>(even, x + k, x_stride, rows, k, std::make_index_sequence<Ms * Ns>{});
+      dots_step<Ms, Ns>(odd, x + k + width, x_stride, rows, k + width, std::make_index_sequence<Ms * Ns>{});
+    }
+    for (; k < K; k += width)
+      for (int m = 0; m < Ms; ++m)
+        for (int j = 0; j < Ns; ++j)
+          even[m * Ns + j] = multiply_add(load(x + m * x_stride + k, K - k), rows[j].load_some(k, K - k), even[m * Ns + j]);
+    for (int m = 0; m < Ms; ++m)
+      for (int j = 0; j < Ns; ++j) {
+        const float value = horizontal_sum(even[m * Ns + j] + odd[m * Ns + j]);
+        y[m * y_stride + n + j] = T(bias == nullptr ? value : value + static_cast<float>(bias[n + j]));
+      }
+  }
+  template <int Ms, int Ns, class Row, std::size_t... I>
+  LLM_SIMD static void dots_step(vf (&sums)[Ms * Ns], const float* x, std::int64_t x_stride, const Row (&rows)[4], std::int64_t k,
+                                 std::index_sequence<I...>) {
+    ((sums[I] = multiply_add(load(x + static_cast<int>(I) / Ns * x_stride), rows[I % Ns].load_full(k), sums[I])), ...);
+  }
+};
+
+/// Rows of stored weights for Product::dot_rows: at(n) is row n, load_full(k) its elements from k on.
+template <class T>
+struct PlainWeights {
+  const T* data;
+  std::int64_t stride;
+  LLM_SIMD PlainWeights at(std::int64_t n) const { return {data + n * stride, stride}; }
+  LLM_SIMD vf load_full(std::int64_t k) const { return load(data + k); }
+  LLM_SIMD vf load_some(std::int64_t k, std::int64_t left) const { return load(data + k, left); }
+};
+
+typedef std::int8_t vc __attribute__((vector_size(LLM_SIMD_WIDTH)));
+typedef std::int16_t vs __attribute__((vector_size(LLM_SIMD_WIDTH * 2)));
+
+/// Blocks of 32 signed bytes behind an f16 scale. A vector never crosses a block.
+struct Q8Weights {
+  static_assert(32 % width == 0);
+  const std::byte* data;
+  std::int64_t stride;  // bytes
+  LLM_SIMD Q8Weights at(std::int64_t n) const { return {data + n * stride, stride}; }
+  LLM_SIMD vf load_full(std::int64_t k) const {
+    const std::byte* block = data + k / 32 * 34;
+    vc quants;
+    __builtin_memcpy(&quants, block + 2 + k % 32, sizeof(quants));
+    std::uint16_t bits;
+    __builtin_memcpy(&bits, block, 2);
+    return __builtin_convertvector(__builtin_convertvector(__builtin_convertvector(quants, vs), vi), vf) * half_to_float(bits);
+  }
+  LLM_SIMD vf load_some(std::int64_t k, std::int64_t) const { return load_full(k); }  // K is a whole number of blocks
+
+ private:
+  LLM_SIMD static float half_to_float(std::uint16_t bits) {
+#if defined(LLM_SIMD_X86)
+    typedef short halves __attribute__((vector_size(16)));
+    return __builtin_ia32_vcvtph2ps(halves{static_cast<short>(bits)})[0];
+#else
+    f16 value;
+    value.bits = bits;
+    return value;
+#endif
+  }
+};
+
+#endif

@@ -1,0 +1,134 @@
+// The vector of one instruction set. Like every file of this folder it is included once for each of them, by isa_*.hpp, inside a
+// namespace of its own, and is empty otherwise. LLM_SIMD marks a helper and LLM_KERNEL a function that other code calls: both carry the
+// target attribute. LLM_SIMD_WIDTH is the number of floats in a register; 1 is plain scalar code for compilers without vector types.
+#if defined(LLM_SIMD_WIDTH)
+
+inline constexpr int width = LLM_SIMD_WIDTH;
+
+#if LLM_SIMD_WIDTH > 1
+
+typedef float vf __attribute__((vector_size(LLM_SIMD_WIDTH * 4)));
+typedef std::int32_t vi __attribute__((vector_size(LLM_SIMD_WIDTH * 4)));
+typedef std::uint32_t vu __attribute__((vector_size(LLM_SIMD_WIDTH * 4)));
+typedef std::uint16_t vh __attribute__((vector_size(LLM_SIMD_WIDTH * 2)));
+typedef float vf_anywhere __attribute__((vector_size(LLM_SIMD_WIDTH * 4), aligned(4), may_alias));
+typedef std::uint16_t vh_anywhere __attribute__((vector_size(LLM_SIMD_WIDTH * 2), aligned(2), may_alias));
+
+LLM_SIMD vf splat(float x) { return x - vf{}; }
+LLM_SIMD vi splat_int(std::int32_t x) { return x - vi{}; }
+LLM_SIMD vf as_float(vi v) { return (vf)v; }
+LLM_SIMD vi as_int(vf v) { return (vi)v; }
+
+LLM_SIMD vf load(const float* p) { return *reinterpret_cast<const vf_anywhere*>(p); }
+LLM_SIMD void store(float* p, vf v) { *reinterpret_cast<vf_anywhere*>(p) = v; }
+
+LLM_SIMD vf load(const bf16* p) {
+  const vh half = *reinterpret_cast<const vh_anywhere*>(p);
+  return (vf)(__builtin_convertvector(half, vu) << 16);
+}
+LLM_SIMD vh to_bf16(vf v) {  // round to nearest even, NaN stays NaN
+  const vu u = (vu)v, rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16, nan = (u >> 16) | 0x40u;
+  return __builtin_convertvector((u & 0x7fffffffu) > 0x7f800000u ? nan : rounded, vh);
+}
+LLM_SIMD void store(bf16* p, vf v) { *reinterpret_cast<vh_anywhere*>(p) = to_bf16(v); }
+LLM_SIMD vf rounded_to(const bf16*, vf v) { return (vf)(__builtin_convertvector(to_bf16(v), vu) << 16); }
+
+/// a where the condition a > b (or a < b) holds, else b: NaN in a gives b.
+LLM_SIMD vf larger(vf a, vf b) { return a > b ? a : b; }
+LLM_SIMD vf smaller(vf a, vf b) { return a < b ? a : b; }
+LLM_SIMD vf if_negative(vf x, vf then, vf otherwise) { return x < 0.0f ? then : otherwise; }
+
+template <int By, std::size_t... I>
+LLM_SIMD vf rotate(vf v, std::index_sequence<I...>) {
+  return __builtin_shufflevector(v, v, ((static_cast<int>(I) + By) % width)...);
+}
+template <int By = width / 2>
+LLM_SIMD float horizontal_sum(vf v) {
+  if constexpr (By == 0)
+    return v[0];
+  else
+    return horizontal_sum<By / 2>(v + rotate<By>(v, std::make_index_sequence<width>{}));
+}
+template <int By = width / 2>
+LLM_SIMD float horizontal_max(vf v) {
+  if constexpr (By == 0)
+    return v[0];
+  else
+    return horizontal_max<By / 2>(larger(v, rotate<By>(v, std::make_index_sequence<width>{})));
+}
+
+template <std::size_t... I>
+LLM_SIMD vf duplicate_low(vf v, std::index_sequence<I...>) {
+  return __builtin_shufflevector(v, v, (static_cast<int>(I) / 2)...);
+}
+template <std::size_t... I>
+LLM_SIMD vf swap_pairs(vf v, std::index_sequence<I...>) {
+  return __builtin_shufflevector(v, v, (static_cast<int>(I) ^ 1)...);
+}
+template <std::size_t... I>
+LLM_SIMD vf alternating_signs(std::index_sequence<I...>) {
+  return vf{(I % 2 == 0 ? -1.0f : 1.0f)...};
+}
+
+LLM_SIMD vf square_root(vf v) {
+#if defined(LLM_SIMD_X86)
+  vf root;
+  __asm__("vsqrtps %1, %0" : "=v"(root) : "v"(v));  // vector types have no square root in C++
+  return root;
+#else
+  for (int i = 0; i < width; ++i) v[i] = std::sqrt(v[i]);
+  return v;
+#endif
+}
+
+#else
+
+using vf = float;
+using vi = std::int32_t;
+
+LLM_SIMD vf splat(float x) { return x; }
+LLM_SIMD vi splat_int(std::int32_t x) { return x; }
+LLM_SIMD vf as_float(vi v) { return std::bit_cast<float>(v); }
+LLM_SIMD vi as_int(vf v) { return std::bit_cast<std::int32_t>(v); }
+LLM_SIMD vf load(const float* p) { return *p; }
+LLM_SIMD vf load(const bf16* p) { return *p; }
+LLM_SIMD void store(float* p, vf v) { *p = v; }
+LLM_SIMD void store(bf16* p, vf v) { *p = bf16(v); }
+LLM_SIMD vf rounded_to(const bf16*, vf v) { return bf16(v); }
+LLM_SIMD vf larger(vf a, vf b) { return a > b ? a : b; }
+LLM_SIMD vf smaller(vf a, vf b) { return a < b ? a : b; }
+LLM_SIMD vf if_negative(vf x, vf then, vf otherwise) { return x < 0.0f ? then : otherwise; }
+LLM_SIMD float horizontal_sum(vf v) { return v; }
+LLM_SIMD float horizontal_max(vf v) { return v; }
+LLM_SIMD vf square_root(vf v) { return std::sqrt(v); }
+
+#endif
+
+LLM_SIMD vf rounded_to(const float*, vf v) { return v; }
+
+/// a * b + c; fused where the target has it.
+LLM_SIMD vf multiply_add(vf a, vf b, vf c) { return a * b + c; }
+
+/// The first `left` elements at p, the rest 0.
+template <class T>
+LLM_SIMD vf load(const T* p, std::int64_t left) {
+  if (left >= width) return load(p);
+  T part[width] = {};
+  for (std::int64_t i = 0; i < left; ++i) part[i] = p[i];
+  return load(part);
+}
+/// Stores the first `left` elements.
+template <class T>
+LLM_SIMD void store(T* p, vf v, std::int64_t left) {
+  if (left >= width) return store(p, v);
+  T part[width];
+  store(part, v);
+  for (std::int64_t i = 0; i < left; ++i) p[i] = part[i];
+}
+/// The gradient convention: over what is there, or on top of it.
+template <class T>
+LLM_SIMD void store(T* p, vf v, std::int64_t left, bool add) {
+  store(p, add ? load(p, left) + v : v, left);
+}
+
+#endif

@@ -1,0 +1,175 @@
+// The CPU backend's elementwise kernels against the reference in double.
+#include <cmath>
+
+#include "cpu_support.hpp"
+
+using namespace cpu_test;
+
+namespace {
+
+const std::int64_t lengths[] = {0, 1, 3, 4, 15, 16, 17, 100, 20000};
+
+template <class T>
+void check_sums_and_products(std::int64_t n) {
+  INFO("n " << n);
+  const auto a = random_values<T>(n, 1), b = random_values<T>(n, 2);
+  const auto wide_a = in_double(a), wide_b = in_double(b);
+  std::vector<T> y(a.size());
+  std::vector<double> want(a.size());
+  llm::Cpu::add<T>(a.data(), b.data(), y.data(), n);
+  llm::Reference::add<double>(wide_a.data(), wide_b.data(), want.data(), n);
+  CHECK(distance(y, want) < tolerance<T>);
+
+  y = a;
+  llm::Cpu::accumulate<T>(y.data(), b.data(), n);
+  CHECK(distance(y, want) < tolerance<T>);
+
+  llm::Cpu::copy<T>(y.data(), a.data(), n);
+  llm::Cpu::scale<T>(y.data(), n, -1.5);
+  want = wide_a;
+  llm::Reference::scale<double>(want.data(), n, -1.5);
+  CHECK(distance(y, want) < tolerance<T>);
+
+  const double total = llm::Reference::sum<double>(wide_a.data(), n), squares = llm::Reference::sum_of_squares<double>(wide_a.data(), n);
+  CHECK(llm::Cpu::sum<T>(a.data(), n) == Approx(total).epsilon(1e-5).margin(1e-3));
+  CHECK(llm::Cpu::sum_of_squares<T>(a.data(), n) == Approx(squares).epsilon(1e-6));
+
+  for (const double value : {0.0, 2.5}) {
+    llm::Cpu::fill<T>(y.data(), n, value);
+    CHECK(distance(y, std::vector<double>(y.size(), value)) == 0);
+  }
+}
+
+template <class T>
+void check_activations(std::int64_t n) {
+  const auto x = random_values<T>(n, 1, 4), dy = random_values<T>(n, 2), up = random_values<T>(n, 3);
+  const auto wide_x = in_double(x), wide_dy = in_double(dy), wide_up = in_double(up);
+  std::vector<T> y(x.size());
+  std::vector<double> want(x.size());
+  for (const auto kind : {llm::Activation::silu, llm::Activation::gelu_tanh, llm::Activation::gelu_erf}) {
+    INFO("activation " << static_cast<int>(kind) << " n " << n);
+    llm::Cpu::activation_forward<T>(kind, x.data(), y.data(), n);
+    llm::Reference::activation_forward<double>(kind, wide_x.data(), want.data(), n);
+    CHECK(distance(y, want) < tolerance<T>);
+    for (const bool add : {false, true}) {
+      auto dx = random_values<T>(n, 4);
+      auto want_dx = in_double(dx);
+      llm::Cpu::activation_backward<T>(kind, dy.data(), x.data(), dx.data(), n, add);
+      llm::Reference::activation_backward<double>(kind, wide_dy.data(), wide_x.data(), want_dx.data(), n, add);
+      CHECK(distance(dx, want_dx) < tolerance<T>);
+    }
+  }
+  llm::Cpu::swiglu_forward<T>(x.data(), up.data(), y.data(), n);
+  llm::Reference::swiglu_forward<double>(wide_x.data(), wide_up.data(), want.data(), n);
+  CHECK(distance(y, want) < tolerance<T>);
+  for (const bool add : {false, true}) {
+    auto dgate = random_values<T>(n, 5), dup = random_values<T>(n, 6);
+    auto want_dgate = in_double(dgate), want_dup = in_double(dup);
+    llm::Cpu::swiglu_backward<T>(dy.data(), x.data(), up.data(), dgate.data(), dup.data(), n, add, !add);
+    llm::Reference::swiglu_backward<double>(wide_dy.data(), wide_x.data(), wide_up.data(), want_dgate.data(), want_dup.data(), n, add,
+                                            !add);
+    CHECK(distance(dgate, want_dgate) < tolerance<T>);
+    CHECK(distance(dup, want_dup) < tolerance<T>);
+  }
+}
+
+template <class T>
+void check_adamw(std::int64_t n, bool with_master) {
+  using Moment = llm::compute_t<T>;
+  const llm::AdamWArgs args{.lr = 0.01,
+                            .beta1 = 0.9,
+                            .beta2 = 0.95,
+                            .eps = 1e-8,
+                            .weight_decay = 0.1,
+                            .correction1 = 0.19,
+                            .correction2 = 0.0975,
+                            .grad_scale = 0.5};
+  auto param = random_values<T>(n, 1);
+  const auto grad = random_values<T>(n, 2);
+  std::vector<Moment> master(param.begin(), param.end()), m = random_values<Moment>(n, 3, 0.1), v = random_values<Moment>(n, 4, 0.1);
+  for (auto& value : v) value *= value;
+  if (n > 0) v[0] = 0;
+  auto want = in_double(param), want_m = in_double(m), want_v = in_double(v);
+  const auto wide_grad = in_double(grad);
+  llm::Cpu::adamw<T>(args, param.data(), with_master ? master.data() : nullptr, grad.data(), m.data(), v.data(), n);
+  llm::Reference::adamw<double>(args, want.data(), nullptr, wide_grad.data(), want_m.data(), want_v.data(), n);
+  CHECK(distance(m, want_m) < 1e-6);
+  CHECK(distance(v, want_v) < 1e-6);
+  CHECK(distance(param, want) < tolerance<T>);
+  if (with_master) CHECK(distance(master, want) < 1e-6);
+}
+
+}  // namespace
+
+TEST_CASE("elementwise kernels agree with the reference") {
+  for_each_isa([] {
+    for (const std::int64_t n : lengths) {
+      check_sums_and_products<float>(n);
+      check_sums_and_products<llm::bf16>(n);
+    }
+  });
+  check_sums_and_products<double>(100);
+}
+
+TEST_CASE("activations agree with the reference") {
+  for_each_isa([] {
+    for (const std::int64_t n : lengths) {
+      check_activations<float>(n);
+      check_activations<llm::bf16>(n);
+    }
+  });
+  check_activations<double>(100);
+}
+
+TEST_CASE("activations of large and non-finite arguments") {
+  for_each_isa([] {
+    constexpr float inf = std::numeric_limits<float>::infinity();
+    const std::vector<float> x{-1000, -104, -90, 90, 1000, std::numeric_limits<float>::quiet_NaN(), inf};
+    std::vector<float> y(x.size());
+    for (const auto kind : {llm::Activation::silu, llm::Activation::gelu_tanh, llm::Activation::gelu_erf}) {
+      llm::Cpu::activation_forward<float>(kind, x.data(), y.data(), static_cast<std::int64_t>(x.size()));
+      CHECK(std::fabs(y[0]) < 1e-30f);
+      CHECK(y[3] == 90.0f);
+      CHECK(y[4] == 1000.0f);
+      CHECK(std::isnan(y[5]));
+      CHECK(y[6] == inf);
+    }
+  });
+}
+
+TEST_CASE("adamw agrees with the reference, with and without a master copy") {
+  for_each_isa([] {
+    for (const std::int64_t n : lengths)
+      for (const bool with_master : {false, true}) {
+        check_adamw<float>(n, with_master);
+        check_adamw<llm::bf16>(n, with_master);
+      }
+  });
+  check_adamw<double>(50, true);
+}
+
+TEST_CASE("conversion rounds to nearest even and keeps infinities and NaN") {
+  for_each_isa([] {
+    std::vector<float> x = random_values<float>(100, 1);
+    x[0] = 1.00390625f;  // half way between two bf16 values
+    x[1] = 1.01171875f;
+    x[2] = std::numeric_limits<float>::infinity();
+    x[3] = std::numeric_limits<float>::quiet_NaN();
+    x[4] = 3.4e38f;
+    std::vector<llm::bf16> got(x.size()), want(x.size());
+    llm::Cpu::convert<llm::bf16, float>(got.data(), x.data(), 100);
+    llm::Reference::convert<llm::bf16, float>(want.data(), x.data(), 100);
+    CHECK(bits(got) == bits(want));
+    std::vector<float> back(x.size()), want_back(x.size());
+    llm::Cpu::convert<float, llm::bf16>(back.data(), got.data(), 100);
+    llm::Reference::convert<float, llm::bf16>(want_back.data(), got.data(), 100);
+    CHECK(bits(back) == bits(want_back));
+  });
+}
+
+TEST_CASE("random initialisation has the bits of the reference") {
+  std::vector<float> got(40000), want(40000);
+  llm::Cpu::fill_normal<float>(got.data(), 40000, 3, 9, 0.02);
+  llm::Reference::fill_normal<float>(want.data(), 40000, 3, 9, 0.02);
+  CHECK(bits(got) == bits(want));
+}

@@ -1,0 +1,136 @@
+// The CPU backend's products against the reference in double.
+#include <array>
+#include <string>
+
+#include <llm/core/quant.hpp>
+
+#include "cpu_support.hpp"
+
+using namespace cpu_test;
+
+namespace {
+
+struct Sizes {
+  std::int64_t M, N, K;
+};
+
+// Edges of every block: rows around 6, 8 and 24, columns around 8, 16, 48, depth around 256, few rows, empty sizes.
+const Sizes sizes[] = {{1, 1, 1},     {3, 5, 7},     {8, 33, 64},    {9, 48, 16}, {25, 65, 128}, {64, 49, 31}, {100, 17, 1}, {7, 130, 257},
+                       {50, 96, 256}, {33, 40, 300}, {130, 150, 70}, {5, 0, 3},   {0, 4, 3},     {4, 3, 0},    {20, 3, 0},   {1, 200, 96}};
+
+template <class T>
+struct Layer {
+  Sizes s;
+  std::vector<T> x, w, bias, dy;
+  explicit Layer(Sizes z)
+      : s(z),
+        x(random_values<T>(z.M * z.K, 1)),
+        w(random_values<T>(z.N * z.K, 2)),
+        bias(random_values<T>(z.N, 3)),
+        dy(random_values<T>(z.M * z.N, 4)) {}
+};
+
+// Sums of K terms: float errors grow with the root of K.
+template <class T>
+double allowed(std::int64_t terms) {
+  return tolerance<T> * (1 + std::sqrt(static_cast<double>(terms)) / 4);
+}
+
+template <class T>
+void check_all(Sizes z) {
+  INFO("M " << z.M << " N " << z.N << " K " << z.K);
+  const auto [M, N, K] = z;
+  const Layer<T> layer(z);
+  const auto x = in_double(layer.x), w = in_double(layer.w), bias = in_double(layer.bias), dy = in_double(layer.dy);
+  for (const bool with_bias : {false, true}) {
+    std::vector<T> y(layer.dy.size());
+    std::vector<double> want(y.size());
+    llm::Cpu::linear_forward<T>(layer.x.data(), layer.w.data(), with_bias ? layer.bias.data() : nullptr, y.data(), M, N, K);
+    llm::Reference::linear_forward<double>(x.data(), w.data(), with_bias ? bias.data() : nullptr, want.data(), M, N, K);
+    CHECK(distance(y, want) < allowed<T>(K));
+  }
+  for (const bool add : {false, true}) {
+    auto dx = random_values<T>(M * K, 5), dw = random_values<T>(N * K, 6), db = random_values<T>(N, 7);
+    auto want_dx = in_double(dx), want_dw = in_double(dw), want_db = in_double(db);
+    llm::Cpu::linear_backward_input<T>(layer.dy.data(), layer.w.data(), dx.data(), M, N, K, add);
+    llm::Cpu::linear_backward_weight<T>(layer.dy.data(), layer.x.data(), dw.data(), M, N, K, add);
+    llm::Cpu::linear_backward_bias<T>(layer.dy.data(), db.data(), M, N, add);
+    llm::Reference::linear_backward_input<double>(dy.data(), w.data(), want_dx.data(), M, N, K, add);
+    llm::Reference::linear_backward_weight<double>(dy.data(), x.data(), want_dw.data(), M, N, K, add);
+    llm::Reference::linear_backward_bias<double>(dy.data(), want_db.data(), M, N, add);
+    CHECK(distance(dx, want_dx) < allowed<T>(N));
+    CHECK(distance(dw, want_dw) < allowed<T>(M));
+    CHECK(distance(db, want_db) < allowed<T>(M));
+  }
+}
+
+/// Encodes rows of w and returns their bytes.
+std::vector<std::byte> stored(llm::DType format, const std::vector<float>& w, std::int64_t N, std::int64_t K) {
+  const std::int64_t row_bytes = llm::storage_bytes(format, K);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(N * row_bytes));
+  for (std::int64_t n = 0; n < N; ++n) {
+    std::byte* to = bytes.data() + n * row_bytes;
+    const float* from = w.data() + n * K;
+    if (format == llm::DType::q8_0) llm::quantize_row_q8_0(from, to, K);
+    for (std::int64_t k = 0; k < K && format == llm::DType::f32; ++k) reinterpret_cast<float*>(to)[k] = from[k];
+    for (std::int64_t k = 0; k < K && format == llm::DType::bf16; ++k) reinterpret_cast<llm::bf16*>(to)[k] = llm::bf16(from[k]);
+    for (std::int64_t k = 0; k < K && format == llm::DType::f16; ++k) reinterpret_cast<llm::f16*>(to)[k] = llm::f16(from[k]);
+  }
+  return bytes;
+}
+
+template <class T>
+void check_stored(llm::DType format, Sizes z) {
+  INFO(llm::to_string(format) << " M " << z.M << " N " << z.N << " K " << z.K);
+  const auto [M, N, K] = z;
+  const auto x = random_values<T>(M * K, 1), bias = random_values<T>(N, 3);
+  const auto w = stored(format, random_values<float>(N * K, 2), N, K);
+  const auto wide_x = in_double(x), wide_bias = in_double(bias);
+  std::vector<T> y(static_cast<std::size_t>(M * N));
+  std::vector<double> want(y.size());
+  llm::Cpu::linear_forward_stored<T>(x.data(), format, w.data(), bias.data(), y.data(), M, N, K);
+  llm::Reference::linear_forward_stored<double>(wide_x.data(), format, w.data(), wide_bias.data(), want.data(), M, N, K);
+  CHECK(distance(y, want) < allowed<T>(K));
+}
+
+}  // namespace
+
+TEST_CASE("products of every size agree with the reference") {
+  for_each_isa([] {
+    for (const Sizes z : sizes) {
+      check_all<float>(z);
+      check_all<llm::bf16>(z);
+    }
+  });
+  for (const Sizes z : sizes) check_all<double>(z);
+}
+
+TEST_CASE("a product wider than one chunk of packed columns agrees with the reference") {
+  for_each_isa([] {
+    check_all<float>({20, 700, 4000});
+    check_all<llm::bf16>({30, 300, 5000});
+  });
+}
+
+TEST_CASE("products with stored weights agree with the reference") {
+  for_each_isa([] {
+    for (const llm::DType format : {llm::DType::f32, llm::DType::bf16, llm::DType::f16, llm::DType::q8_0})
+      for (const Sizes z : {Sizes{1, 70, 64}, {2, 5, 32}, {3, 33, 96}, {8, 64, 288}, {9, 50, 64}, {40, 130, 320}}) {
+        check_stored<float>(format, z);
+        check_stored<llm::bf16>(format, z);
+      }
+  });
+  check_stored<double>(llm::DType::q8_0, {3, 4, 64});
+}
+
+TEST_CASE("a row of a small batch has the bits of the row alone") {
+  for_each_isa([] {
+    const std::int64_t N = 37, K = 75;
+    const auto x = random_values<float>(8 * K, 1), w = random_values<float>(N * K, 2);
+    std::vector<float> together(static_cast<std::size_t>(8 * N)), alone(together.size());
+    llm::Cpu::linear_forward<float>(x.data(), w.data(), nullptr, together.data(), 8, N, K);
+    for (std::int64_t m = 0; m < 8; ++m)
+      llm::Cpu::linear_forward<float>(x.data() + m * K, w.data(), nullptr, alone.data() + m * N, 1, N, K);
+    CHECK(bits(together) == bits(alone));
+  });
+}
