@@ -72,7 +72,8 @@ inline std::int64_t new_token_limit(std::size_t prompt, std::int64_t wanted, con
   if (left >= 0 && wanted <= left) return wanted == as_many_as_fit ? left : wanted;
   std::string text = "llm::generate: ";
   if (room.cached > 0) text += concat(room.cached, " cached + ");
-  text += concat(length, " prompt + ", wanted == as_many_as_fit ? 0 : wanted, " new tokens exceed ", room.name, " ", room.capacity, " (hint: ");
+  text +=
+      concat(length, " prompt + ", wanted == as_many_as_fit ? 0 : wanted, " new tokens exceed ", room.name, " ", room.capacity, " (hint: ");
   if (left > 0) text += concat("at most ", left, " new tokens fit; ");
   throw ShapeError(text + room.hint + ")");
 }

@@ -12,7 +12,8 @@
 
 namespace {
 
-inline constexpr llm::Config tiny{.vocab_size = 23, .d_model = 16, .n_layers = 2, .n_heads = 2, .n_kv_heads = 1, .ffn_dim = 32, .max_seq_len = 16};
+inline constexpr llm::Config tiny{
+    .vocab_size = 23, .d_model = 16, .n_layers = 2, .n_heads = 2, .n_kv_heads = 1, .ffn_dim = 32, .max_seq_len = 16};
 using Model = llm::LLM<tiny>;
 using Tokens = std::vector<llm::Token>;
 
