@@ -1,6 +1,8 @@
 // Memory of one thread that kernels use while they run and keep for the next call.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -11,9 +13,12 @@ namespace llm::cpu {
 /// What a piece of workspace is for. A kernel that calls another one must not share a slot with it.
 enum class Slot : int { shared, rows, packed_left, packed_right, tile, scores, attention, count };
 
-/// A block that grows to the largest size asked for and stays, so that a repeated call allocates nothing.
+/// A block that grows to the largest size asked for and stays, so that a repeated call allocates nothing. It starts large and grows in
+/// octaves, so that decode steps, whose needs grow slowly with the context, do not allocate either.
 class Workspace {
  public:
+  static constexpr std::size_t least_bytes = 256 * 1024;
+
   Workspace() = default;
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
@@ -24,8 +29,9 @@ class Workspace {
       HostMemory::release(memory_, bytes_);
       memory_ = nullptr;
       bytes_ = 0;
-      memory_ = HostMemory::allocate(bytes);
-      bytes_ = bytes;
+      const std::size_t larger = std::bit_ceil((std::max)(bytes, least_bytes));
+      memory_ = HostMemory::allocate(larger);
+      bytes_ = larger;
     }
     return memory_;
   }
