@@ -184,8 +184,12 @@ void check_backward(const Case<T>& c, bool add) {
   llm::reference::rms_norm_backward<double>(widened(c.dy).data(), widened(c.x).data(), widened(c.gain).data(), c.inv_rms.data(),
                                             expected_dx.data(), expected_dgain.data(), c.size.rows, c.size.cols, add, add);
   DeviceArray<T> dy(c.dy), x(c.x), gain(c.gain);
-  DeviceArray<T> dx(add ? c.old_dx : std::vector<T>(c.old_dx.size(), T(std::nanf(""))));
-  DeviceArray<T> dgain(add ? c.old_dgain : std::vector<T>(c.old_dgain.size(), T(std::nanf(""))));
+  std::vector<T> dx_before = c.old_dx, dgain_before = c.old_dgain;
+  if (!add) {  // must not be read
+    std::fill(dx_before.begin(), dx_before.end(), T(std::nanf("")));
+    std::fill(dgain_before.begin(), dgain_before.end(), T(std::nanf("")));
+  }
+  DeviceArray<T> dx(dx_before), dgain(dgain_before);
   DeviceArray<C> inv_rms(std::vector<C>(c.inv_rms.begin(), c.inv_rms.end()));
   Cuda::rms_norm_backward<T>(dy.data(), x.data(), gain.data(), inv_rms.data(), dx.data(), dgain.data(), c.size.rows, c.size.cols, add, add);
   check_close(dx.values(), expected_dx, largest(c.inv_rms) * largest(c.dy) * largest(c.gain) + largest(c.old_dx));

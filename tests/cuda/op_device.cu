@@ -1,0 +1,2 @@
+// The op's test as nvcc compiles it, for a GPU.
+#include "op_test.cpp"
