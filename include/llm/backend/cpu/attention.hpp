@@ -78,7 +78,7 @@ void attention_forward(const AttentionArgs& a, const T* q, const KV* k, const KV
   } else {
     if (a.T == 1) return attention_decode(a, q, k, v, y, lse);
     const std::int64_t blocks = (a.T + tile - 1) / tile, group = a.H / a.K;
-    parallel_for(a.B * a.K * blocks, group * (std::min)(a.T, tile) * a.S * a.E, [&](std::int64_t task) {
+    parallel_for(a.B * a.K * blocks, group * (std::min)(a.T, tile) * a.S * a.E * 5 / products_per_work, [&](std::int64_t task) {
       const std::int64_t block = task % blocks, kv_head = task / blocks % a.K, b = task / blocks / a.K;
       with_vectors([&](auto kernels) { attention_block<decltype(kernels)>(a, q, k, v, y, lse, b, kv_head, block * tile); });
     });

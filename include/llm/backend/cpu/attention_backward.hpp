@@ -137,7 +137,7 @@ void attention_backward(const AttentionArgs& a, const T* q, const T* k, const T*
     reference::attention_backward(a, q, k, v, y, dy, lse, dq, dk, dv, add_dq, add_dk, add_dv);
   } else {
     const AttentionGradient<T> gradient{a, q, k, v, y, dy, lse, dq, dk, dv, add_dq, add_dk, add_dv};
-    parallel_for(a.B * a.K, a.H / a.K * a.T * a.S * a.E, [&](std::int64_t task) {
+    parallel_for(a.B * a.K, a.H / a.K * a.T * a.S * a.E * 5 / products_per_work, [&](std::int64_t task) {
       with_vectors([&](auto kernels) { GradientTask<decltype(kernels), T>(gradient, task / a.K, task % a.K).run(); });
     });
   }

@@ -76,7 +76,7 @@ void attention_decode(const AttentionArgs& a, const T* q, const KV* k, const KV*
   const std::int64_t splits = (std::max)(std::int64_t{1}, (longest + split - 1) / split);
   const SplitResults results{workspace<float>(Slot::shared, a.B * a.H * splits * (a.E + 2)), splits, a.E};
   const float* queries = widened(dense(q, a.E), a.B * a.H, a.E, Slot::tile).data;
-  parallel_for(a.B * a.K * splits, a.H / a.K * (std::min)(longest, split) * a.E * 2, [&](std::int64_t task) {
+  parallel_for(a.B * a.K * splits, a.H / a.K * (std::min)(longest, split) * a.E / 4, [&](std::int64_t task) {
     const std::int64_t i = task % splits, kv_head = task / splits % a.K, b = task / splits / a.K;
     with_vectors([&](auto kernels) { attend_split<decltype(kernels)>(a, queries, k, v, results, b, kv_head, i); });
   });

@@ -19,7 +19,7 @@ template <class T, class F>
 void for_outputs(std::int64_t M, std::int64_t N, std::int64_t K, const T* x, const F& f) {
   constexpr std::int64_t some = 32;
   const Matrix<float> wide = widened(dense(x, K), M, K, Slot::shared);
-  parallel_blocks(N, some, M * K, [&](std::int64_t begin, std::int64_t end) {
+  parallel_blocks(N, some, K / 4, [&](std::int64_t begin, std::int64_t end) {
     with_vectors([&](auto kernels) { f(kernels, wide.data, begin, end - begin); });
   });
 }

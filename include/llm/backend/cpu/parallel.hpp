@@ -9,15 +9,18 @@
 
 namespace llm::cpu {
 
-/// Below this much work, in multiply-adds or elements touched, a second thread costs more than it gives.
-inline constexpr std::int64_t serial_work = 1 << 15;
+/// Below this much work a second thread costs more than it gives. The unit is about a nanosecond of one core: a few elements touched,
+/// or `products_per_work` multiply-adds of a matrix product.
+inline constexpr std::int64_t serial_work = 1 << 14;
+inline constexpr std::int64_t products_per_work = 32;
 
 #if defined(_OPENMP)
 inline namespace with_openmp {
 
 /// Calls f(i) for i in [0, count), on several threads when count * work is large enough and no parallel region is active. `work` is the
-/// cost of one index in multiply-adds. Callers cut their work at sizes that do not depend on the number of threads, so that results do
-/// not either. The first exception of f is thrown again when all threads have finished.
+/// cost of one index. Callers cut their work at sizes that do not depend on the number of threads, so that results do not either. Each
+/// thread gets the same indices at every call, so that its workspace has its final size after the first. The first exception of f is
+/// thrown again when all threads have finished.
 template <class F>
 void parallel_for(std::int64_t count, std::int64_t work, const F& f) {
   const auto threads = static_cast<int>((std::min)(static_cast<std::int64_t>(num_threads()), count));
@@ -26,7 +29,7 @@ void parallel_for(std::int64_t count, std::int64_t work, const F& f) {
     return;
   }
   std::exception_ptr error;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
   for (std::int64_t i = 0; i < count; ++i) {
     try {
       f(i);

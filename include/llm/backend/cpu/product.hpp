@@ -74,7 +74,7 @@ template <class Kernels, class Right>
 const float* pack_right(const Right& right, std::int64_t K, std::int64_t depth, std::int64_t first, std::int64_t cols) {
   const std::int64_t wide = Kernels::padded(cols);
   float* packed = workspace<float>(Slot::shared, K * wide);
-  parallel_for(ceil_div(cols, Kernels::block_cols), K * Kernels::block_cols, [&](std::int64_t panel) {
+  parallel_for(ceil_div(cols, Kernels::block_cols), K * Kernels::block_cols / 4, [&](std::int64_t panel) {
     const std::int64_t j = panel * Kernels::block_cols, some_cols = (std::min)(Kernels::block_cols, cols - j);
     const auto columns = right.columns(first + j, some_cols);
     for (std::int64_t k = 0; k < K; k += depth) {
@@ -98,7 +98,7 @@ void packed_product(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<A> a,
   for (std::int64_t first = 0; first < N; first += plan.chunk_cols) {
     const std::int64_t cols = (std::min)(plan.chunk_cols, N - first), col_tasks = ceil_div(cols, plan.task_cols);
     const float* packed = pack_right<Kernels>(right, K, plan.depth, first, cols);
-    parallel_for(ceil_div(M, plan.task_rows) * col_tasks, plan.task_rows * plan.task_cols * K, [&](std::int64_t task) {
+    parallel_for(ceil_div(M, plan.task_rows) * col_tasks, plan.task_rows * plan.task_cols * K / products_per_work, [&](std::int64_t task) {
       const std::int64_t row = task / col_tasks * plan.task_rows, col = task % col_tasks * plan.task_cols;
       const std::int64_t rows = (std::min)(plan.task_rows, M - row), some_cols = (std::min)(plan.task_cols, cols - col);
       Tile<T> tile(out, row, first + col, rows, some_cols);
@@ -113,7 +113,7 @@ template <class T, class Right>
 void eigen_product(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<T> a, const Right& right, const Output<T>& out) {
   constexpr std::int64_t task_rows = 128, task_cols = 192, depth = EigenBlocking<compute_t<T>>::max_depth;
   const std::int64_t row_tasks = ceil_div(M, task_rows), col_tasks = ceil_div(N, task_cols);
-  parallel_for(row_tasks * col_tasks, (std::min)(M, task_rows) * (std::min)(N, task_cols) * K, [&](std::int64_t task) {
+  parallel_for(row_tasks * col_tasks, (std::min)(M, task_rows) * (std::min)(N, task_cols) * K / products_per_work, [&](std::int64_t task) {
     const std::int64_t row = task / col_tasks * task_rows, col = task % col_tasks * task_cols;
     const std::int64_t rows = (std::min)(task_rows, M - row), cols = (std::min)(task_cols, N - col);
     Tile<T> tile(out, row, col, rows, cols);
