@@ -51,6 +51,30 @@ TEMPLATE_LIST_TEST_CASE("elementwise kernels of odd sizes", "[kernels]", KernelB
   }
 }
 
+namespace {
+template <class B, class To, class From>
+void check_convert(std::int64_t n) {
+  Input<B, From> x(n, 1);
+  Buffer<B, To> y(n);
+  B::template convert<To, From>(y, x, n);
+  std::vector<To> expected;
+  for (const double value : x.wide) expected.push_back(To(value));
+  check_close("convert", y.host(), expected, 0);
+}
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("convert rounds once to the other type", "[kernels]", KernelBackends) {
+  using B = typename TestType::Backend;
+  using T = typename TestType::Scalar;
+  for (const std::int64_t n : sizes) {
+    INFO("n " << n);
+    check_convert<B, llm::bf16, T>(n);
+    check_convert<B, T, llm::bf16>(n);
+    check_convert<B, T, T>(n);
+    check_convert<B, float, T>(n);
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("fill_normal is the stream of normal_at", "[kernels]", KernelBackendsWithBf16) {
   using B = typename TestType::Backend;
   using T = typename TestType::Scalar;
