@@ -17,7 +17,7 @@ namespace llm {
 /// Writes to `<path>.tmp` in the same folder; commit() flushes it to the disk, renames it to `path` and flushes the folder.
 /// What is not committed is removed, and the old file is untouched. Every error is a FileError with the step that failed
 /// and the system's reason. A temporary file left by a killed process is overwritten by the next writer; two writers of
-/// one path at the same time are an error for the second. Move-only.
+/// one path at the same time are an error for the second. A symbolic link at `path` is replaced, not followed. Move-only.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path)
