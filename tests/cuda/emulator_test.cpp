@@ -55,6 +55,8 @@ __global__ void count(int* y) {
 
 __global__ void nothing() {}
 
+void launch_too_wide() { launch(nothing, 4, 2048, 16); }
+
 /// Runs `test` in each order of threads.
 template <class F>
 void in_each_order(F test) {
@@ -107,10 +109,9 @@ TEST_CASE("Atomics") {
 }
 
 TEST_CASE("A launch beyond the device's limits names caller, sizes and error") {
-  const auto launch_too_wide = [] { launch(nothing, 4, 2048, 16); };
   CHECK_THROWS_AS(launch_too_wide(), llm::CudaError);
-  CHECK_THROWS_WITH(launch_too_wide(),
-                    Contains("grid 4 x 1 x 1, block 2048 x 1 x 1, 16 bytes") && Contains("cudaErrorInvalidConfiguration"));
+  CHECK_THROWS_WITH(launch_too_wide(), Contains("launch of launch_too_wide with grid 4 x 1 x 1, block 2048 x 1 x 1, 16 bytes") &&
+                                           Contains("cudaErrorInvalidConfiguration"));
   CHECK_THROWS_AS(launch(nothing, 0u, 32, 0), llm::CudaError);
   CHECK_THROWS_AS(launch(nothing, 1, 32, 48 * 1024 + 1), llm::CudaError);
   CHECK_NOTHROW(launch(nothing, 1, 1024, 48 * 1024));
