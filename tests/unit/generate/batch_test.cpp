@@ -42,7 +42,7 @@ struct Case {
 std::vector<Tokens> prompts() {
   std::vector<Tokens> out;
   llm::Rng rng(3);
-  for (const std::size_t length : {3, 11, 1, 7, 1}) {
+  for (const std::size_t length : {3u, 11u, 1u, 7u, 1u}) {
     Tokens& prompt = out.emplace_back();
     while (prompt.size() < length) prompt.push_back(static_cast<llm::Token>(rng.below(29)));
   }

@@ -1,0 +1,92 @@
+// Continues a prompt with a model that `train` saved: streams the text, then prints how fast prompt and text were computed.
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include <llm/generate/generate.hpp>
+#include <llm/model.hpp>
+#include <llm/text.hpp>
+#include <llm/train/checkpoint.hpp>
+
+#include "support/models.hpp"
+#include "support/progress.hpp"
+#include "support/terminal.hpp"
+
+namespace {
+
+struct Options {
+  std::string checkpoint, prompt;
+  llm::GenerateOptions generate;
+  int threads = 0;
+};
+
+/// A terminal gets control characters made visible, a file or a pipe gets the text as it is.
+void show(std::string_view text) {
+  static const bool terminal = examples::is_terminal(stdout);
+  const std::string shown = terminal ? llm::escape_control(text) : std::string(text);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+  std::fflush(stdout);
+}
+
+void print_rate(const char* phase, std::size_t tokens, double seconds) {
+  if (tokens == 0) return;
+  std::fprintf(stderr, "%-8s %6zu tokens %9.3f s %9.1f tokens/s\n", phase, tokens, seconds, static_cast<double>(tokens) / seconds);
+}
+
+template <const llm::Config& C>
+void generate(const Options& o, const llm::CharTokenizer& tokenizer) {
+  auto model = llm::LLM<C>::uninitialised();
+  llm::load_weights(o.checkpoint, model);
+  auto stream = llm::generate(model, tokenizer, o.prompt, o.generate);
+  show(o.prompt);
+  examples::Stopwatch watch;
+  stream.prefill();
+  const double prefill = watch.lap();
+  for (const auto piece : stream) show(piece);
+  const double decode = watch.seconds();
+  std::printf("\n");
+  std::fflush(stdout);
+  if (o.generate.max_new_tokens == 0) return;
+  const std::size_t prompt = stream.tokens().prompt_size(), drawn = stream.tokens().sequence().size() - prompt;
+  print_rate("prefill", prompt, prefill);
+  print_rate("decode", drawn > 0 ? drawn - 1 : 0, decode);  // prefill has drawn the first
+}
+
+void run(const Options& o) {
+  llm::set_num_threads(o.threads);
+  const auto info = llm::read_checkpoint_info(o.checkpoint);
+  const auto tokenizer = llm::CharTokenizer::from_characters(info.notes.tokenizer);
+  examples::with_model(info.config, [&]<const llm::Config & C>(std::string_view) { generate<C>(o, tokenizer); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options o;
+  llm::GenerateOptions& g = o.generate;
+  CLI::App app("Continues a text with a model that train saved.");
+  app.option_defaults()->always_capture_default();
+  app.add_option("--checkpoint", o.checkpoint, "the folder that train wrote")->required();
+  app.add_option("--prompt", o.prompt, "the text to continue")->required();
+  app.add_option("--max-new-tokens", g.max_new_tokens, "characters to add; -1: as many as fit the model's context");
+  app.add_option("--temperature", g.temperature, "below 1 sharper, above 1 flatter; 0: always the most probable");
+  app.add_option("--top-k", g.top_k, "only the k most probable; 0: off");
+  app.add_option("--top-p", g.top_p, "only the most probable that sum to p; 1: off");
+  app.add_option("--min-p", g.min_p, "only those at least p times as probable as the first; 0: off");
+  app.add_option("--repetition-penalty", g.repetition_penalty, "above 1: fewer repetitions");
+  app.add_option("--seed", g.seed, "same seed, same text");
+  app.add_option("--stop", g.stop.strings, "ends the text before this string; may be given several times")->allow_extra_args(false);
+  app.add_option("--threads", o.threads, "0: all cores")->check(CLI::NonNegativeNumber);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    run(o);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "generate: %s\n", error.what());
+    return 1;
+  }
+}
