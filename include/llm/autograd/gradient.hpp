@@ -5,6 +5,11 @@
 
 namespace llm {
 
+// An op computes its result y, and when recording(inputs...) gives a tape, ends with
+//   const auto d_y = output_gradient(y);
+//   tape->record(y, Op{Saved(x), Grad(x), d_y});
+// where Op is a struct of the op's own with `void backward()`, which reads d_y and writes the inputs' gradients.
+
 /// The tape that must record an op on these inputs, or null when none records or no input is tracked.
 template <class... Tensors>
 Tape* recording(const Tensors&... inputs) {
@@ -32,6 +37,8 @@ class Saved {
  private:
   detail::BufferRef buffer_;
 };
+template <class T, class S, class B>
+Saved(const Tensor<T, S, B>&) -> Saved<T>;
 
 /// The gradient of an op's input or output, without the tensor's shape or values.
 template <class T, class Backend>
@@ -78,5 +85,14 @@ class Grad {
   detail::BufferRef scratch_;
   std::int64_t numel_ = 0;
 };
+template <class T, class S, class B>
+Grad(const Tensor<T, S, B>&) -> Grad<T, B>;
+
+/// Gives the result of an op that is being recorded a place for its gradient, and returns that.
+template <class T, class S, class Backend>
+Grad<T, Backend> output_gradient(Tensor<T, S, Backend>& y) {
+  y.set_slot(detail::new_slot(false));
+  return Grad<T, Backend>(y);
+}
 
 }  // namespace llm

@@ -53,6 +53,12 @@ class Tape {
                         std::move(output)};
   }
 
+  /// The same for a result that has a place for its gradient (see output_gradient).
+  template <class T, class S, class B, class Op>
+  void record(const Tensor<T, S, B>& y, Op op) {
+    record(y.slot(), std::move(op));
+  }
+
   /// Ends recording and adds d loss / d x into the gradient of every tracked x that the loss depends on.
   /// Throws Error when the loss was not recorded here (it depends on nothing tracked, or came before the tape).
   template <class T, class B>
