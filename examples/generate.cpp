@@ -45,7 +45,8 @@ void generate(const Options& o, const llm::CharTokenizer& tokenizer) {
   show(o.prompt);
   examples::Stopwatch watch;
   stream.prefill();
-  const double prefill = watch.lap();
+  const double prefill = watch.seconds();
+  watch.restart();
   for (const auto piece : stream) show(piece);
   const double decode = watch.seconds();
   std::printf("\n");
