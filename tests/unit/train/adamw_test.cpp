@@ -1,0 +1,71 @@
+// AdamW and clipping: which parameters decay, which are left alone, and what is refused.
+#include <llm/train/adamw.hpp>
+
+#include <cmath>
+#include <vector>
+
+#include <llm/train/clip.hpp>
+#include <support/catch.hpp>
+#include <support/training.hpp>
+
+using namespace llm_test;
+
+using Double = llm::LLM<tiny, llm::Trainable<double>>;
+
+/// Gives every parameter the same gradient.
+static void set_gradients(Double& model, double value) {
+  model.for_each_parameter([&](auto& p) {
+    p.tensor().slot()->grad = Double::View(p).tensor().clone().buffer();
+    auto gradient = p.tensor().grad();
+    for (std::int64_t i = 0; i < p.numel(); ++i) gradient.data()[i] = value;
+  });
+}
+
+TEST_CASE("matrices decay, gains do not, and the first step is the learning rate") {
+  auto model = Double::random(1);
+  llm::AdamW optimizer(model, {.weight_decay = 0.5});
+  const auto before = all_weights(model);
+  set_gradients(model, 2.0);
+  optimizer.step(0.01);
+  const auto after = all_weights(model);
+  std::size_t at = 0;
+  model.for_each_parameter([&](const auto& p) {
+    for (std::int64_t i = 0; i < p.numel(); ++i, ++at) {
+      const double decayed = before[at] * (p.is_matrix() ? 1 - 0.01 * 0.5 : 1.0);
+      REQUIRE(after[at] == Approx(decayed - 0.01).margin(1e-9));
+    }
+    CHECK_FALSE(p.tensor().has_grad());  // consumed
+  });
+  CHECK(optimizer.steps() == 1);
+}
+
+TEST_CASE("a parameter without gradient is left alone, also by decay") {
+  auto model = Double::random(1);
+  llm::AdamW optimizer(model);
+  const auto before = all_weights(model);
+  optimizer.step(0.1);
+  CHECK(all_weights(model) == before);
+}
+
+TEST_CASE("clipping scales all gradients to the norm, small ones stay") {
+  auto model = Double::random(1);
+  set_gradients(model, 0.5);
+  const double norm = llm::grad_norm(model);
+  CHECK(norm == Approx(0.5 * std::sqrt(static_cast<double>(Double::parameter_count))));
+  CHECK(llm::clip_grad_norm(model, 2 * norm) == norm);
+  CHECK(llm::grad_norm(model) == norm);
+  CHECK(llm::clip_grad_norm(model, 1.0) == norm);
+  CHECK(llm::grad_norm(model) == Approx(1.0).epsilon(1e-6));
+}
+
+TEST_CASE("options out of range are errors") {
+  auto model = Double::random(1);
+  CHECK_THROWS_AS(llm::AdamW(model, {.beta1 = 1.0}), llm::ValueError);
+  CHECK_THROWS_AS(llm::AdamW(model, {.beta2 = -0.1}), llm::ValueError);
+  CHECK_THROWS_AS(llm::AdamW(model, {.eps = 0.0}), llm::ValueError);
+  CHECK_THROWS_AS(llm::AdamW(model, {.weight_decay = std::nan("")}), llm::ValueError);
+  llm::AdamW optimizer(model);
+  CHECK_THROWS_AS(optimizer.step(-1e-3), llm::ValueError);
+  CHECK_THROWS_AS(optimizer.step(std::nan("")), llm::ValueError);
+  CHECK_THROWS_AS(llm::clip_grad_norm(model, 0.0), llm::ValueError);
+}
