@@ -1,6 +1,6 @@
 # The targets llm::llm (Eigen, threads) and llm::io (adds JSON). Header-only: they carry include paths and requirements, no flags.
 
-file(GLOB_RECURSE llm_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/llm/*.hpp")
+file(GLOB_RECURSE llm_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/llm/*.hpp" "${PROJECT_SOURCE_DIR}/include/llm/*.cuh")
 set(llm_cuda_headers ${llm_headers})
 list(FILTER llm_cuda_headers INCLUDE REGEX "/include/llm/backend/cuda/")
 set(llm_io_headers ${llm_headers})
