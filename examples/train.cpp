@@ -17,6 +17,7 @@
 #include "support/metrics.hpp"
 #include "support/models.hpp"
 #include "support/progress.hpp"
+#include "support/terminal.hpp"
 #include "support/train_options.hpp"
 #include "support/train_report.hpp"
 #include "support/training_text.hpp"
@@ -79,7 +80,8 @@ int train(const examples::TrainingJob& job, std::string_view name) {
     return 130;
   }
   std::printf("validation  %.4f nats per character, the unigram model %.4f\n", validate(job.split.validation.size()), job.unigram_loss);
-  std::printf("sample      %s\n", examples::sample(model, job, 300).c_str());
+  const std::string sample = examples::sample(model, job, 300);
+  std::printf("sample      %s\n", (examples::is_terminal(stdout) ? llm::escape_control(sample) : sample).c_str());
   return 0;
 }
 

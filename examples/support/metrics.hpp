@@ -4,10 +4,12 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <llm/core/error.hpp>
@@ -54,8 +56,9 @@ class Metrics {
            "lc rgb '#c0392b' title 'validation', "
         << unigram_loss << " with lines dt 2 lw 2 lc rgb '#555555' title 'unigram model'\n";
     out.close();
-    if (!out || std::system(("gnuplot '" + shell_quoted(script) + "'").c_str()) != 0) return "";
-    return picture;
+    const bool drawn = out && std::system(("gnuplot '" + shell_quoted(script) + "'").c_str()) == 0;
+    std::remove(script.c_str());
+    return drawn ? picture : "";
   }
 
  private:

@@ -6,11 +6,7 @@
 #include <cstdio>
 #include <string>
 
-#if defined(_WIN32)
-#include <io.h>
-#else
-#include <unistd.h>
-#endif
+#include "terminal.hpp"
 
 namespace examples {
 
@@ -54,16 +50,8 @@ class ProgressBar {
   }
 
  private:
-  static bool is_terminal() {
-#if defined(_WIN32)
-    return _isatty(_fileno(stdout)) != 0;
-#else
-    return isatty(fileno(stdout)) != 0;
-#endif
-  }
-
   std::int64_t first_, last_;
-  bool terminal_ = is_terminal();
+  bool terminal_ = is_terminal(stdout);
   bool drawn_ = false;
   Stopwatch since_start_, since_drawn_;
 };
