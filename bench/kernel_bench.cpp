@@ -42,7 +42,7 @@ double peak() {
       llm::cpu::parallel_for(llm::num_threads(), 1 << 30, [&](std::int64_t i) {
         float* a = spaces[static_cast<std::size_t>(i)].data();
         for (int repeat = 0; repeat < repeats; ++repeat)
-          kernels.multiply_panel(rows, cols, depth, a, depth, true, a + rows * depth, a + rows * depth + depth * cols, cols, false);
+          kernels.multiply_panel(rows, cols, depth, a, depth, true, a + rows * depth, cols, a + rows * depth + depth * cols, cols, false);
       });
     });
     return 2e-9 * static_cast<double>(rows * cols * depth * repeats) * llm::num_threads() / time;

@@ -23,10 +23,10 @@ struct ForwardSpace {
 
   ForwardSpace(std::int64_t group, std::int64_t E) {
     const std::int64_t wide = padded_width(E), rows = group * tile;
-    WorkspaceCutter cut(2 * tile * wide + tile * tile + rows * wide + 2 * rows);
+    WorkspaceCutter cut(2 * tile * wide + strip * tile + rows * wide + 2 * rows);
     keys = cut(tile * wide);
     values = cut(tile * wide);
-    scores = cut(tile * tile);
+    scores = cut(strip * tile);
     sums = cut(rows * wide);
     largest = cut(rows);
     total = cut(rows);
@@ -47,20 +47,23 @@ void attention_block(const AttentionArgs& a, const T* q, const KV* k, const KV* 
     const std::int64_t cols = (std::min)(tile, last.end - s);
     const Matrix<KV> keys{k + base + s * a.kv_position_stride, a.kv_position_stride, 1};
     const Matrix<KV> values{v + base + s * a.kv_position_stride, a.kv_position_stride, 1};
-    pack_tile<Kernels>(keys.transposed(), E, cols, space.keys);
-    pack_tile<Kernels>(values, cols, E, space.values);
-    for (std::int64_t g = 0; g < group; ++g) {
-      const Matrix<T> queries{q + reference::query_offset(a, b, first, kv_head * group + g), a.H * E, 1};
-      float* sums = space.sums + g * tile * wide;
-      multiply_packed<Kernels>(rows, cols, E, queries, space.keys, space.scores, tile, false);
-      for (std::int64_t r = 0; r < rows; ++r) {
-        const auto seen = reference::visible_keys(a, b, first + r);
-        Kernels::online_softmax(space.scores + r * tile, tile, (std::clamp)(seen.begin - s, std::int64_t{0}, cols),
-                                (std::clamp)(seen.end - s, std::int64_t{0}, cols), static_cast<float>(a.scale), space.largest[g * tile + r],
-                                space.total[g * tile + r], sums + r * wide, E);
+    const PackedTile keys_transposed = pack_tile<Kernels>(keys.transposed(), E, cols, space.keys);
+    const PackedTile packed_values = pack_tile<Kernels>(values, cols, E, space.values);
+    for (std::int64_t g = 0; g < group; ++g)
+      for (std::int64_t r = 0; r < rows; r += strip) {
+        const std::int64_t some = (std::min)(strip, rows - r), used = seen_keys(a, b, first + r, some, s, cols);
+        if (used == 0) continue;
+        const Matrix<T> queries{q + reference::query_offset(a, b, first + r, kv_head * group + g), a.H * E, 1};
+        float* sums = space.sums + (g * tile + r) * wide;
+        multiply_packed<Kernels>(some, used, E, queries, keys_transposed, 0, space.scores, tile, false);
+        for (std::int64_t i = 0; i < some; ++i) {
+          const auto seen = reference::visible_keys(a, b, first + r + i);
+          Kernels::online_softmax(space.scores + i * tile, padded_width(used), (std::clamp)(seen.begin - s, std::int64_t{0}, used),
+                                  (std::clamp)(seen.end - s, std::int64_t{0}, used), static_cast<float>(a.scale),
+                                  space.largest[g * tile + r + i], space.total[g * tile + r + i], sums + i * wide, E);
+        }
+        multiply_packed<Kernels>(some, E, used, dense<float>(space.scores, tile), packed_values, 0, sums, wide, true);
       }
-      multiply_packed<Kernels>(rows, E, cols, dense<float>(space.scores, tile), space.values, sums, wide, true);
-    }
   }
   for (std::int64_t g = 0; g < group; ++g)
     for (std::int64_t r = 0; r < rows; ++r) {

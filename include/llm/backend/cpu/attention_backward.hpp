@@ -30,17 +30,17 @@ class GradientTask {
  public:
   GradientTask(const AttentionGradient<T>& g, std::int64_t b, std::int64_t kv_head)
       : g_(g), a_(g.a), b_(b), group_(a_.H / a_.K), first_head_(kv_head * group_), wide_(padded_width(a_.E)) {
-    const std::int64_t queries = group_ * a_.T, square = tile * tile, strip = tile * wide_;
-    WorkspaceCutter cut(queries + 2 * square + 7 * strip + (in_place ? 0 : queries * a_.E));
+    const std::int64_t queries = group_ * a_.T, square = tile * tile, panel = tile * wide_;
+    WorkspaceCutter cut(queries + 2 * square + 7 * panel + (in_place ? 0 : queries * a_.E));
     scores_ = cut(square);
     dweights_ = cut(square);
-    keys_ = cut(strip);
-    keys_transposed_ = cut(strip);
-    values_transposed_ = cut(strip);
-    queries_ = cut(strip);
-    dy_ = cut(strip);
-    dk_ = cut(strip);
-    dv_ = cut(strip);
+    keys_ = cut(panel);
+    keys_transposed_ = cut(panel);
+    values_transposed_ = cut(panel);
+    queries_ = cut(panel);
+    dy_ = cut(panel);
+    dk_ = cut(panel);
+    dv_ = cut(panel);
     dots_ = cut(queries);
     dq_ = in_place ? nullptr : cut(queries * a_.E);
   }
@@ -92,9 +92,9 @@ class GradientTask {
   void one_key_tile(std::int64_t s, std::int64_t cols) {
     const std::int64_t at = reference::key_offset(a_, b_, s, first_head_);
     const Matrix<T> keys{g_.k + at, a_.kv_position_stride, 1}, values{g_.v + at, a_.kv_position_stride, 1};
-    pack_tile<Kernels>(keys, cols, a_.E, keys_);
-    pack_tile<Kernels>(keys.transposed(), a_.E, cols, keys_transposed_);
-    pack_tile<Kernels>(values.transposed(), a_.E, cols, values_transposed_);
+    packed_keys_ = pack_tile<Kernels>(keys, cols, a_.E, keys_);
+    packed_keys_transposed_ = pack_tile<Kernels>(keys.transposed(), a_.E, cols, keys_transposed_);
+    packed_values_transposed_ = pack_tile<Kernels>(values.transposed(), a_.E, cols, values_transposed_);
     for (std::int64_t t = 0; t < a_.T; t += tile) {
       const std::int64_t rows = (std::min)(tile, a_.T - t);
       if (reference::visible_keys(a_, b_, t).begin >= s + cols || reference::visible_keys(a_, b_, t + rows - 1).end <= s) continue;
@@ -103,31 +103,45 @@ class GradientTask {
   }
 
   void one_tile(std::int64_t s, std::int64_t cols, std::int64_t t, std::int64_t rows, std::int64_t h) {
-    const std::int64_t at = reference::query_offset(a_, b_, t, first_head_ + h), E = a_.E;
-    const Matrix<T> queries{g_.q + at, a_.H * E, 1}, dy{g_.dy + at, a_.H * E, 1};
-    multiply_packed<Kernels>(rows, cols, E, queries, keys_transposed_, scores_, tile, false);
-    multiply_packed<Kernels>(rows, cols, E, dy, values_transposed_, dweights_, tile, false);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const auto seen = reference::visible_keys(a_, b_, t + r);
-      Kernels::weights_and_gradient(scores_ + r * tile, dweights_ + r * tile, tile, (std::clamp)(seen.begin - s, std::int64_t{0}, cols),
-                                    (std::clamp)(seen.end - s, std::int64_t{0}, cols), static_cast<float>(a_.scale),
-                                    g_.lse[reference::query_row(a_, b_, t + r, first_head_ + h)], dots_[h * a_.T + t + r]);
+    const std::int64_t at = reference::query_offset(a_, b_, t, first_head_ + h), step = a_.H * a_.E;
+    const Matrix<T> queries{g_.q + at, step, 1}, dy{g_.dy + at, step, 1};
+    for (std::int64_t r = 0; r < rows; r += strip) one_strip(s, cols, t + r, (std::min)(strip, rows - r), h, r);
+    const PackedTile packed_dy = pack_tile<Kernels>(dy, rows, a_.E, dy_);
+    const PackedTile packed_queries = pack_tile<Kernels>(queries, rows, a_.E, queries_);
+    for (std::int64_t c = 0; c < cols; c += strip) {  // some keys and the queries from the first that sees them on
+      std::int64_t first = 0;
+      while (first < rows && seen_keys(a_, b_, t + first, (std::min)(strip, rows - first), s, cols) <= c) first += strip;
+      if (first >= rows) continue;
+      const std::int64_t some = (std::min)(strip, cols - c);
+      const Matrix<float> weights = dense<float>(scores_, tile).from(first, c), dscores = dense<float>(dweights_, tile).from(first, c);
+      multiply_packed<Kernels>(some, a_.E, rows - first, weights.transposed(), packed_dy, first, dv_ + c * wide_, wide_, true);
+      multiply_packed<Kernels>(some, a_.E, rows - first, dscores.transposed(), packed_queries, first, dk_ + c * wide_, wide_, true);
     }
-    const Matrix<float> weights = dense<float>(scores_, tile), dscores = dense<float>(dweights_, tile);
-    pack_tile<Kernels>(dy, rows, E, dy_);
-    pack_tile<Kernels>(queries, rows, E, queries_);
-    multiply_packed<Kernels>(cols, E, rows, weights.transposed(), dy_, dv_, wide_, true);
-    multiply_packed<Kernels>(cols, E, rows, dscores.transposed(), queries_, dk_, wide_, true);
-    if constexpr (in_place)
-      multiply_packed<Kernels>(rows, E, cols, dscores, keys_, g_.dq + at, a_.H * E, true);
-    else
-      multiply_packed<Kernels>(rows, E, cols, dscores, keys_, dq_ + (h * a_.T + t) * E, E, true);
+  }
+
+  /// Weights and score gradients of the queries [t, t + rows), which go to row r of the tile, and what they add to dq.
+  void one_strip(std::int64_t s, std::int64_t cols, std::int64_t t, std::int64_t rows, std::int64_t h, std::int64_t r) {
+    const std::int64_t at = reference::query_offset(a_, b_, t, first_head_ + h), E = a_.E, used = seen_keys(a_, b_, t, rows, s, cols);
+    if (used == 0) return;
+    float *scores = scores_ + r * tile, *dweights = dweights_ + r * tile;
+    multiply_packed<Kernels>(rows, used, E, Matrix<T>{g_.q + at, a_.H * E, 1}, packed_keys_transposed_, 0, scores, tile, false);
+    multiply_packed<Kernels>(rows, used, E, Matrix<T>{g_.dy + at, a_.H * E, 1}, packed_values_transposed_, 0, dweights, tile, false);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const auto seen = reference::visible_keys(a_, b_, t + i);
+      Kernels::weights_and_gradient(scores + i * tile, dweights + i * tile, padded_width(used),
+                                    (std::clamp)(seen.begin - s, std::int64_t{0}, used), (std::clamp)(seen.end - s, std::int64_t{0}, used),
+                                    static_cast<float>(a_.scale), g_.lse[reference::query_row(a_, b_, t + i, first_head_ + h)],
+                                    dots_[h * a_.T + t + i]);
+    }
+    float* dq = in_place ? reinterpret_cast<float*>(g_.dq + at) : dq_ + (h * a_.T + t) * E;
+    multiply_packed<Kernels>(rows, E, used, dense<float>(dweights, tile), packed_keys_, 0, dq, in_place ? a_.H * E : E, true);
   }
 
   const AttentionGradient<T>& g_;
   const AttentionArgs& a_;
   std::int64_t b_, group_, first_head_, wide_;
   float *scores_, *dweights_, *keys_, *keys_transposed_, *values_transposed_, *queries_, *dy_, *dk_, *dv_, *dots_, *dq_;
+  PackedTile packed_keys_, packed_keys_transposed_, packed_values_transposed_;
 };
 
 template <class T>

@@ -22,14 +22,14 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b +
 struct ProductPlan {
   std::int64_t depth, chunk_cols, task_rows, task_cols;
 
-  ProductPlan(std::int64_t M, std::int64_t N, std::int64_t K, std::int64_t panel_cols) {
-    constexpr std::int64_t deepest = 256, packed_floats = 1 << 20, task_work = 1 << 20, row_step = 24;
+  ProductPlan(std::int64_t M, std::int64_t N, std::int64_t K, std::int64_t block_rows, std::int64_t panel_cols) {
+    constexpr std::int64_t deepest = 256, packed_floats = 1 << 20, task_work = 1 << 21, most_rows = 96;
     depth = ceil_div(ceil_div(K, ceil_div(K, deepest)), 8) * 8;
     chunk_cols = (std::min)(N, (std::max)(std::int64_t{1}, packed_floats / K / panel_cols) * panel_cols);
-    const std::int64_t tasks = (std::clamp)(M * chunk_cols * K / task_work, std::int64_t{1}, std::int64_t{32});
-    task_rows = (std::clamp)(ceil_div(ceil_div(M, tasks), row_step) * row_step, row_step, 4 * row_step);
-    const std::int64_t row_tasks = ceil_div(M, task_rows), panels = ceil_div(chunk_cols, panel_cols);
-    const std::int64_t col_tasks = (std::min)(panels, ceil_div(tasks, row_tasks));
+    const std::int64_t tasks = (std::clamp)(M * chunk_cols * K / task_work, std::int64_t{1}, std::int64_t{64});
+    task_rows = (std::min)(ceil_div(ceil_div(M, tasks), block_rows) * block_rows, most_rows / block_rows * block_rows);
+    const std::int64_t panels = ceil_div(chunk_cols, panel_cols);
+    const std::int64_t col_tasks = (std::clamp)(tasks / ceil_div(M, task_rows), std::int64_t{1}, panels);
     task_cols = ceil_div(panels, col_tasks) * panel_cols;
   }
 };
@@ -62,9 +62,11 @@ void multiply_tile(std::int64_t M, std::int64_t K, std::int64_t depth, Matrix<A>
     const std::int64_t some = (std::min)(depth, K - k);
     const LeftRows<Kernels, A> left(a.from(0, k), M, some);
     const float* block = packed + k * Kernels::padded(all_cols);
-    for (std::int64_t j = 0; j < cols; j += Kernels::block_cols)
-      Kernels::multiply_panel(M, (std::min)(Kernels::block_cols, cols - j), some, left.data, left.stride, left.packed,
-                              block + (first + j) * some, tile.data() + j, tile.stride(), k > 0 || tile.needs_fill());
+    for (std::int64_t j = 0; j < cols; j += Kernels::block_cols) {
+      const std::int64_t some_cols = (std::min)(Kernels::block_cols, cols - j);
+      Kernels::multiply_panel(M, some_cols, some, left.data, left.stride, left.packed, block + (first + j) * some,
+                              Kernels::padded(some_cols), tile.data() + j, tile.stride(), k > 0 || tile.needs_fill());
+    }
   }
 }
 
@@ -94,7 +96,7 @@ struct MatrixColumns {
 
 template <class Kernels, class A, class Right, class T>
 void packed_product(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<A> a, const Right& right, const Output<T>& out) {
-  const ProductPlan plan(M, N, K, Kernels::block_cols);
+  const ProductPlan plan(M, N, K, Kernels::block_rows, Kernels::block_cols);
   for (std::int64_t first = 0; first < N; first += plan.chunk_cols) {
     const std::int64_t cols = (std::min)(plan.chunk_cols, N - first), col_tasks = ceil_div(cols, plan.task_cols);
     const float* packed = pack_right<Kernels>(right, K, plan.depth, first, cols);

@@ -25,12 +25,12 @@ struct AttentionRows {
       store(scores + i, p);
       sum += p;
     }
-    if (now != largest) {
+    if (now != largest && total != 0.0f) {
       const float correction = std::exp(largest - now);
       for (std::int64_t e = 0; e < E; e += width) store(sums + e, load(sums + e, E - e) * correction, E - e);
       total *= correction;
-      largest = now;
     }
+    largest = now;
     total += horizontal_sum(sum);
   }
 

@@ -63,12 +63,14 @@ struct Product {
       }
   }
 
-  /// c[M, cols] = or += a[M, K] b, with b packed by pack_panel. `rows` is a itself, dense along its rows, or what pack_rows made of it.
+  /// c[M, cols] = or += a[M, K] b, with b packed by pack_panel, `wide` floats a row, of which the first cols count. `rows` is a itself,
+  /// dense along its rows, or what pack_rows made of it.
   LLM_KERNEL static void multiply_panel(std::int64_t M, std::int64_t cols, std::int64_t K, const float* rows, std::int64_t row_stride,
-                                        bool rows_packed, const float* panel, float* c, std::int64_t c_stride, bool add) {
-    if (cols > 2 * width) return multiply<LLM_SIMD_BLOCK_VECTORS>(M, cols, K, rows, row_stride, rows_packed, panel, c, c_stride, add);
-    if (cols > width) return multiply<2>(M, cols, K, rows, row_stride, rows_packed, panel, c, c_stride, add);
-    multiply<1>(M, cols, K, rows, row_stride, rows_packed, panel, c, c_stride, add);
+                                        bool rows_packed, const float* panel, std::int64_t wide, float* c, std::int64_t c_stride,
+                                        bool add) {
+    if (cols > 2 * width) return multiply<LLM_SIMD_BLOCK_VECTORS>(M, cols, K, rows, row_stride, rows_packed, panel, wide, c, c_stride, add);
+    if (cols > width) return multiply<2>(M, cols, K, rows, row_stride, rows_packed, panel, wide, c, c_stride, add);
+    multiply<1>(M, cols, K, rows, row_stride, rows_packed, panel, wide, c, c_stride, add);
   }
 
   /// y[m, n] = x[m, :] . w[n, :] + bias[n], each result by itself: it does not depend on how many rows x and w have.
@@ -118,13 +120,14 @@ struct Product {
   }
 
   template <int V, class Left, std::size_t... I>
-  LLM_SIMD static void sum_products(vf (&sums)[R][V], std::int64_t K, const Left& left, const float* panel, std::index_sequence<I...>) {
+  LLM_SIMD static void sum_products(vf (&sums)[R][V], std::int64_t K, const Left& left, const float* panel, std::int64_t wide,
+                                    std::index_sequence<I...>) {
     for (std::int64_t k = 0; k < K; ++k) {
       vf b[V];
       b[0] = load(panel);
       if constexpr (V > 1) b[1] = load(panel + width);
       if constexpr (V > 2) b[2] = load(panel + 2 * width);
-      panel += V * width;
+      panel += wide;
       (add_products<V>(sums[I], splat(left.template at<static_cast<int>(I)>(k)), b), ...);
     }
   }
@@ -141,11 +144,11 @@ struct Product {
   }
 
   template <int V, class Left>
-  LLM_SIMD static void block(std::int64_t rows, std::int64_t cols, std::int64_t K, const Left& left, const float* panel, float* c,
-                             std::int64_t stride, bool add) {
+  LLM_SIMD static void block(std::int64_t rows, std::int64_t cols, std::int64_t K, const Left& left, const float* panel, std::int64_t wide,
+                             float* c, std::int64_t stride, bool add) {
     constexpr auto all = std::make_index_sequence<R>{};
     vf sums[R][V] = {};
-    sum_products<V>(sums, K, left, panel, all);
+    sum_products<V>(sums, K, left, panel, wide, all);
     if (rows == R && cols == V * width) return write<V>(sums, c, stride, add, all);
     alignas(64) float edge[R * V * width];
     write<V>(sums, edge, V * width, false, all);
@@ -158,15 +161,15 @@ struct Product {
 
   template <int V>
   LLM_SIMD static void multiply(std::int64_t M, std::int64_t cols, std::int64_t K, const float* a, std::int64_t a_stride, bool packed,
-                                const float* panel, float* c, std::int64_t stride, bool add) {
+                                const float* panel, std::int64_t wide, float* c, std::int64_t stride, bool add) {
     for (std::int64_t i = 0; i < M; i += R) {
       const std::int64_t rows = (std::min)(static_cast<std::int64_t>(R), M - i);
       if (packed) {
-        block<V>(rows, cols, K, PackedRows{a + i * K}, panel, c + i * stride, stride, add);
+        block<V>(rows, cols, K, PackedRows{a + i * K}, panel, wide, c + i * stride, stride, add);
       } else {
         PlainRows left;
         for (int r = 0; r < R; ++r) left.row[r] = a + (std::min)(i + r, M - 1) * a_stride;
-        block<V>(rows, cols, K, left, panel, c + i * stride, stride, add);
+        block<V>(rows, cols, K, left, panel, wide, c + i * stride, stride, add);
       }
     }
   }
@@ -175,31 +178,44 @@ struct Product {
   template <int Ms, int Ns, class Row, class T>
   LLM_SIMD static void dots(std::int64_t K, const float* x, std::int64_t x_stride, Row w, std::int64_t n, const T* bias, T* y,
                             std::int64_t y_stride) {
+    constexpr auto all = std::make_index_sequence<Ms * Ns>{};
     vf even[Ms * Ns] = {}, odd[Ms * Ns] = {};
     const Row rows[4] = {w.at(n), w.at(n + (Ns > 1)), w.at(n + 2 * (Ns > 2)), w.at(n + 3 * (Ns > 3))};
     std::int64_t k = 0;
     for (; k + 2 * width <= K; k += 2 * width) {
-      dots_step<Ms, Ns>(even, x + k, x_stride, rows, k, std::make_index_sequence<Ms * Ns>{});
-      dots_step<Ms, Ns>(odd, x + k + width, x_stride, rows, k + width, std::make_index_sequence<Ms * Ns>{});
+      dots_step<Ns>(even, odd, x + k, x_stride, rows, k, all);
     }
-    for (; k < K; k += width)
-      for (int m = 0; m < Ms; ++m)
-        for (int j = 0; j < Ns; ++j)
-          even[m * Ns + j] = multiply_add(load(x + m * x_stride + k, K - k), rows[j].load_some(k, K - k), even[m * Ns + j]);
-    for (int m = 0; m < Ms; ++m)
-      for (int j = 0; j < Ns; ++j) {
-        const float value = horizontal_sum(even[m * Ns + j] + odd[m * Ns + j]);
-        y[m * y_stride + n + j] = T(bias == nullptr ? value : value + static_cast<float>(bias[n + j]));
-      }
+    for (; k < K; k += width) dots_rest<Ns>(even, x + k, x_stride, rows, k, K - k, all);
+    write_dots<Ns>(even, odd, bias == nullptr ? nullptr : bias + n, y + n, y_stride, all);
   }
-  template <int Ms, int Ns, class Row, std::size_t... I>
-  LLM_SIMD static void dots_step(vf (&sums)[Ms * Ns], const float* x, std::int64_t x_stride, const Row (&rows)[4], std::int64_t k,
-                                 std::index_sequence<I...>) {
-    ((sums[I] = multiply_add(load(x + static_cast<int>(I) / Ns * x_stride), rows[I % Ns].load_full(k), sums[I])), ...);
+  template <int Ns, int Count, class Row, std::size_t... I>
+  LLM_SIMD static void dots_step(vf (&even)[Count], vf (&odd)[Count], const float* x, std::int64_t x_stride, const Row (&rows)[4],
+                                 std::int64_t k, std::index_sequence<I...>) {
+    (rows[I % Ns].add_pair(k, load(x + static_cast<int>(I) / Ns * x_stride), load(x + static_cast<int>(I) / Ns * x_stride + width), even[I],
+                           odd[I]),
+     ...);
+  }
+  template <int Ns, int Count, class Row, std::size_t... I>
+  LLM_SIMD static void dots_rest(vf (&sums)[Count], const float* x, std::int64_t x_stride, const Row (&rows)[4], std::int64_t k,
+                                 std::int64_t left, std::index_sequence<I...>) {
+    ((sums[I] = multiply_add(load(x + static_cast<int>(I) / Ns * x_stride, left), rows[I % Ns].load_some(k, left), sums[I])), ...);
+  }
+  template <int Ns, int Count, class T, std::size_t... I>
+  LLM_SIMD static void write_dots(const vf (&even)[Count], const vf (&odd)[Count], const T* bias, T* y, std::int64_t y_stride,
+                                  std::index_sequence<I...>) {
+    ((y[static_cast<int>(I) / Ns * y_stride + static_cast<int>(I) % Ns] =
+          T(horizontal_sum(even[I] + odd[I]) + (bias == nullptr ? 0.0f : static_cast<float>(bias[I % Ns])))),
+     ...);
   }
 };
 
-/// Rows of stored weights for Product::dot_rows: at(n) is row n, load_full(k) its elements from k on.
+/// Weights are read once from memory: rows further on are fetched while these are multiplied. The address may lie past the end.
+LLM_SIMD void prefetch(const void* p, std::int64_t bytes_ahead) {
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(bytes_ahead)));
+}
+
+/// Rows of stored weights for Product::dot_rows: at(n) is row n, load_full(k) its elements from k on, add_pair(k, a, b, ...) adds the
+/// products of the 2 * width elements from k on with a and b.
 template <class T>
 struct PlainWeights {
   const T* data;
@@ -207,28 +223,34 @@ struct PlainWeights {
   LLM_SIMD PlainWeights at(std::int64_t n) const { return {data + n * stride, stride}; }
   LLM_SIMD vf load_full(std::int64_t k) const { return load(data + k); }
   LLM_SIMD vf load_some(std::int64_t k, std::int64_t left) const { return load(data + k, left); }
+  LLM_SIMD void add_pair(std::int64_t k, vf a, vf b, vf& even, vf& odd) const {
+    prefetch(data + k, 4 * stride * static_cast<std::int64_t>(sizeof(T)));
+    even = multiply_add(a, load(data + k), even);
+    odd = multiply_add(b, load(data + k + width), odd);
+  }
 };
-
-typedef std::int8_t vc __attribute__((vector_size(LLM_SIMD_WIDTH)));
-typedef std::int16_t vs __attribute__((vector_size(LLM_SIMD_WIDTH * 2)));
 
 /// Blocks of 32 signed bytes behind an f16 scale. A vector never crosses a block.
 struct Q8Weights {
-  static_assert(32 % width == 0);
+  static_assert(32 % (2 * width) == 0);
   const std::byte* data;
   std::int64_t stride;  // bytes
   LLM_SIMD Q8Weights at(std::int64_t n) const { return {data + n * stride, stride}; }
-  LLM_SIMD vf load_full(std::int64_t k) const {
-    const std::byte* block = data + k / 32 * 34;
-    vc quants;
-    __builtin_memcpy(&quants, block + 2 + k % 32, sizeof(quants));
-    std::uint16_t bits;
-    __builtin_memcpy(&bits, block, 2);
-    return __builtin_convertvector(__builtin_convertvector(__builtin_convertvector(quants, vs), vi), vf) * half_to_float(bits);
-  }
+  LLM_SIMD vf load_full(std::int64_t k) const { return load_signed_bytes(quants(k)) * scale(k); }
   LLM_SIMD vf load_some(std::int64_t k, std::int64_t) const { return load_full(k); }  // K is a whole number of blocks
+  LLM_SIMD void add_pair(std::int64_t k, vf a, vf b, vf& even, vf&) const {  // a pair lies in one block, since 32 % (2 * width) == 0
+    prefetch(block(k), 8 * stride);
+    even = multiply_add(multiply_add(b, load_signed_bytes(quants(k) + width), a * load_signed_bytes(quants(k))), splat(scale(k)), even);
+  }
 
  private:
+  LLM_SIMD const std::byte* block(std::int64_t k) const { return data + (k >> 5) * 34; }
+  LLM_SIMD const std::byte* quants(std::int64_t k) const { return block(k) + 2 + (k & 31); }
+  LLM_SIMD float scale(std::int64_t k) const {
+    std::uint16_t bits;
+    __builtin_memcpy(&bits, block(k), 2);
+    return half_to_float(bits);
+  }
   LLM_SIMD static float half_to_float(std::uint16_t bits) {
 #if defined(LLM_SIMD_X86)
     typedef short halves __attribute__((vector_size(16)));

@@ -19,13 +19,13 @@ struct Product {
   }
 
   static void multiply_panel(std::int64_t M, std::int64_t cols, std::int64_t K, const float* rows, std::int64_t row_stride,
-                             bool rows_packed, const float* panel, float* c, std::int64_t c_stride, bool add) {
+                             bool rows_packed, const float* panel, std::int64_t wide, float* c, std::int64_t c_stride, bool add) {
     for (std::int64_t i = 0; i < M; ++i) {
       const float* row = rows_packed ? rows + i / block_rows * K * block_rows + i % block_rows : rows + i * row_stride;
       const std::int64_t step = rows_packed ? block_rows : 1;
       float sums[block_cols] = {};
       for (std::int64_t k = 0; k < K; ++k)
-        for (std::int64_t j = 0; j < cols; ++j) sums[j] += row[k * step] * panel[k * cols + j];
+        for (std::int64_t j = 0; j < cols; ++j) sums[j] += row[k * step] * panel[k * wide + j];
       for (std::int64_t j = 0; j < cols; ++j) c[i * c_stride + j] = add ? c[i * c_stride + j] + sums[j] : sums[j];
     }
   }

@@ -12,6 +12,7 @@ typedef std::int32_t vi __attribute__((vector_size(LLM_SIMD_WIDTH * 4)));
 typedef std::uint32_t vu __attribute__((vector_size(LLM_SIMD_WIDTH * 4)));
 typedef std::uint16_t vh __attribute__((vector_size(LLM_SIMD_WIDTH * 2)));
 typedef float vf_anywhere __attribute__((vector_size(LLM_SIMD_WIDTH * 4), aligned(4), may_alias));
+typedef std::int8_t vc_anywhere __attribute__((vector_size(LLM_SIMD_WIDTH), aligned(1), may_alias));
 typedef std::uint16_t vh_anywhere __attribute__((vector_size(LLM_SIMD_WIDTH * 2), aligned(2), may_alias));
 
 LLM_SIMD vf splat(float x) { return x - vf{}; }
@@ -22,9 +23,24 @@ LLM_SIMD vi as_int(vf v) { return (vi)v; }
 LLM_SIMD vf load(const float* p) { return *reinterpret_cast<const vf_anywhere*>(p); }
 LLM_SIMD void store(float* p, vf v) { *reinterpret_cast<vf_anywhere*>(p) = v; }
 
+// Widening loads: one instruction on x86, for which g++ 12 makes half a dozen out of __builtin_convertvector.
 LLM_SIMD vf load(const bf16* p) {
-  const vh half = *reinterpret_cast<const vh_anywhere*>(p);
-  return (vf)(__builtin_convertvector(half, vu) << 16);
+#if defined(LLM_SIMD_X86)
+  vu wide;
+  __asm__("vpmovzxwd %1, %0" : "=v"(wide) : "m"(*reinterpret_cast<const vh_anywhere*>(p)));
+#else
+  const vu wide = __builtin_convertvector(*reinterpret_cast<const vh_anywhere*>(p), vu);
+#endif
+  return (vf)(wide << 16);
+}
+LLM_SIMD vf load_signed_bytes(const std::byte* p) {
+#if defined(LLM_SIMD_X86)
+  vi wide;
+  __asm__("vpmovsxbd %1, %0" : "=v"(wide) : "m"(*reinterpret_cast<const vc_anywhere*>(p)));
+#else
+  const vi wide = __builtin_convertvector(*reinterpret_cast<const vc_anywhere*>(p), vi);
+#endif
+  return __builtin_convertvector(wide, vf);
 }
 LLM_SIMD vh to_bf16(vf v) {  // round to nearest even, NaN stays NaN
   const vu u = (vu)v, rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16, nan = (u >> 16) | 0x40u;
