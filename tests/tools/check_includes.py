@@ -90,7 +90,8 @@ def reached(header, graph):
 
 def check_tree(root):
     base = Path(root) / "include" / "llm"
-    headers = {str(path.relative_to(base)): path.read_text(encoding="utf-8") for path in sorted(base.rglob("*.hpp"))}
+    paths = sorted(path for path in base.rglob("*.*") if path.suffix in (".hpp", ".cuh"))
+    headers = {str(path.relative_to(base)): path.read_text(encoding="utf-8") for path in paths}
     graph = {}
     for header, text in headers.items():
         includes = INCLUDE.findall(text)

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Holds the compile-time budget of one pinned program, and records what it costs.
+
+Compiles program.cpp with 2 and with 32 layers. Fails when the deep model costs more template instantiations or memory than the shallow one,
+or when either exceeds its budget. Wall time is recorded, never judged: it depends on what else the machine does. umbrella.cpp, which only
+includes the front doors, is recorded too.
+
+Usage: check.py --root ROOT --out FILE [compiler options]. Exit status 77 when clang 19, which counts the instantiations, is missing.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+COMPILERS = ["clang++-19", "clang++-14", "g++"]
+COUNTS = "clang++-19"
+
+INSTANTIATION = re.compile(rb'"name":\s*"Instantiate(?:Class|Function)"')
+
+# Above what the program costs now by about a quarter; raise them only with a reason in the change.
+MOST_INSTANTIATIONS = 16000
+MOST_MEGABYTES = {"clang++-19": 430, "clang++-14": 310, "g++": 480}
+
+
+def instantiations(trace):
+    """Read in pieces: a child's peak memory, as the system counts it, begins at that of this process."""
+    count, rest = 0, b""
+    with trace.open("rb") as file:
+        while piece := file.read(1 << 20):
+            text = rest + piece
+            found = list(INSTANTIATION.finditer(text))
+            count += len(found)
+            rest = text[max(found[-1].end() if found else 0, len(text) - 64):]
+    return count
+
+
+def measure(compiler, program, layers, root, options):
+    """Wall seconds, peak memory in MB and, for clang 19, the number of template instantiations."""
+    with tempfile.TemporaryDirectory() as scratch:
+        trace = Path(scratch) / "trace.json"
+        command = [compiler, "-std=c++20", "-O1", f"-DLLM_LAYERS={layers}", "-I", str(root / "include"), *options, "-c",
+                   str(HERE / program), "-o", str(Path(scratch) / "program.o")]
+        if compiler == COUNTS:
+            command += [f"-ftime-trace={trace}", "-ftime-trace-granularity=0"]
+        start = time.monotonic()
+        child = subprocess.Popen(command)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            sys.exit(f"does not compile: {' '.join(command)}")
+        found = {"compiler": compiler, "program": program, "layers": layers, "seconds": round(time.monotonic() - start, 1),
+                 "megabytes": round(usage.ru_maxrss / 1024)}
+        if trace.exists():
+            found["instantiations"] = instantiations(trace)
+    return found
+
+
+def judge(shallow, deep):
+    """Complaints about one compiler's two measurements."""
+    name = deep["compiler"]
+    if deep.get("instantiations", 0) > shallow.get("instantiations", 0):
+        yield f"{name}: 32 layers take {deep['instantiations']} instantiations, 2 layers {shallow['instantiations']}"
+    if deep["megabytes"] > 1.1 * shallow["megabytes"] + 10:
+        yield f"{name}: 32 layers take {deep['megabytes']} MB, 2 layers {shallow['megabytes']} MB"
+    if deep.get("instantiations", 0) > MOST_INSTANTIATIONS:
+        yield f"{name}: {deep['instantiations']} instantiations exceed the budget of {MOST_INSTANTIATIONS}"
+    if deep["megabytes"] > MOST_MEGABYTES[name]:
+        yield f"{name}: {deep['megabytes']} MB exceed the budget of {MOST_MEGABYTES[name]} MB"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", required=True, type=Path)
+    parser.add_argument("--out", required=True, type=Path)
+    arguments, options = parser.parse_known_args()
+    if shutil.which(COUNTS) is None:
+        print(f"skipped: no compiler {COUNTS}")
+        return 77
+    found, complaints = [], []
+    for compiler in COMPILERS:
+        if shutil.which(compiler) is None:
+            continue
+        pair = [measure(compiler, "program.cpp", layers, arguments.root, options) for layers in (2, 32)]
+        complaints += judge(*pair)
+        found += pair + [measure(compiler, "umbrella.cpp", 0, arguments.root, options)]
+        for one in found[-3:]:
+            print(one, flush=True)
+    arguments.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    print("\n".join(complaints) or "within the budget")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
