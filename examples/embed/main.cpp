@@ -1,8 +1,7 @@
-// The library inside another project: defines a model, checks its size while compiling and prints what it costs.
+// The library inside another project: a model as a type, its size checked while compiling, one forward pass.
 #include <cstdio>
 
-#include <llm/model/account.hpp>
-#include <llm/model/config.hpp>
+#include <llm/model.hpp>
 
 inline constexpr llm::Config tiny{.vocab_size = 512,
                                   .d_model = 64,
@@ -13,9 +12,13 @@ inline constexpr llm::Config tiny{.vocab_size = 512,
                                   .max_seq_len = 128,
                                   .tie_embeddings = true};
 
-static_assert(llm::parameter_count(tiny).total == 125'248);
+using Model = llm::LLM<tiny>;
+static_assert(Model::parameter_count == 125'248);
 
 int main() {
-  std::printf("%lld parameters, %lld bytes of KV cache for a token\n", static_cast<long long>(llm::parameter_count(tiny).total),
-              static_cast<long long>(llm::kv_cache_bytes_per_token(tiny, llm::DType::f32)));
+  const Model model = Model::random(/*seed=*/1);
+  const auto ids = Model::Ids::full({1, 16}, 7.0);  // [B, T]
+  const auto logits = model(ids);                   // [B, T, V]
+  std::printf("%lld parameters, logits [%lld, %lld, %lld]\n", static_cast<long long>(Model::parameter_count),
+              static_cast<long long>(logits.extent(0)), static_cast<long long>(logits.extent(1)), static_cast<long long>(logits.extent(2)));
 }
