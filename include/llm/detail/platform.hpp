@@ -32,6 +32,15 @@
 #define LLM_X86 0
 #endif
 
+// Vectors of floats as a type of the compiler's. Without them the CPU backend's portable kernels are scalar code.
+#if !defined(LLM_VECTOR_TYPES)
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(__CUDACC__)
+#define LLM_VECTOR_TYPES 1
+#else
+#define LLM_VECTOR_TYPES 0
+#endif
+#endif
+
 // The thread-local pointer to the current tape must be one object across shared libraries, also under -fvisibility=hidden.
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(_WIN32)
 #define LLM_SHARED __attribute__((visibility("default")))

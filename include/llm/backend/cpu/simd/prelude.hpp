@@ -15,9 +15,3 @@
 #include <llm/core/dtype.hpp>
 #include <llm/core/quant.hpp>
 #include <llm/detail/platform.hpp>
-
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(__CUDACC__)
-#define LLM_VECTOR_TYPES 1
-#else
-#define LLM_VECTOR_TYPES 0
-#endif
