@@ -42,7 +42,7 @@ class Utf8Stream {
   std::string pending_;  // at most three bytes between calls
 };
 
-/// The text with every character that a terminal may obey made visible as \x1b, \x07, ...: C0 except newline and tab, DEL,
+/// The text with every character that a terminal may obey made visible as `\x1b`, `\x07`, ...: C0 except newline and tab, DEL,
 /// and C1 (U+0080 to U+009F). Bytes that are not UTF-8 are made visible too.
 inline std::string escape_control(std::string_view text) {
   std::string out;

@@ -147,8 +147,8 @@ inline std::string checkpoint_path(const std::string& folder) {
   return (std::filesystem::path(folder) / "checkpoint.safetensors").string();
 }
 
-/// Writes folder/checkpoint.safetensors: weights under the model's names, optimizer.m.<name>, optimizer.v.<name> and, for bf16,
-/// optimizer.master.<name>, each in its own element type; config, steps, data position and notes as metadata. Any safetensors
+/// Writes folder/checkpoint.safetensors: weights under the model's names, optimizer.m.NAME, optimizer.v.NAME and, for bf16,
+/// optimizer.master.NAME, each in its own element type; config, steps, data position and notes as metadata. Any safetensors
 /// reader can read the weights. The folder is made when missing. A crash, a kill or a full disk leaves the old checkpoint or
 /// the new one, whole. Call it between optimizer steps: gradients are not saved.
 /// Throws NumericError when a number is not finite, FileError when the system fails; the old checkpoint stays then.
