@@ -3,6 +3,7 @@
 
     check.py --root ROOT --cxx COMPILER PAGE [compiler options]     the page's code; with --update its ```text blocks are rewritten
     check.py --root ROOT --links PAGE...                            what the pages name; without a compiler
+    check.py --root ROOT --reference                                Doxygen reads every comment without a warning; 77 when it is missing
 
 The fence of a block says what it is:
 
@@ -327,16 +328,30 @@ def check_names(options):
     return complaints
 
 
+def check_reference(options):
+    if shutil.which("doxygen") is None:
+        print("skipped: no doxygen")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as scratch:
+        settings = (options.root / "docs/Doxyfile").read_text(encoding="utf-8") + f"OUTPUT_DIRECTORY = {scratch}\n"
+        done = subprocess.run(["doxygen", "-"], input=settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                              cwd=options.root)
+        made = (Path(scratch) / "html/index.html").exists()
+    return done.stdout.splitlines() or ([] if done.returncode == 0 and made else ["doxygen made no pages"])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", required=True, type=Path)
     parser.add_argument("--cxx")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--links", action="store_true")
-    parser.add_argument("pages", nargs="+", type=Path)
+    parser.add_argument("--reference", action="store_true")
+    parser.add_argument("pages", nargs="*", type=Path)
     options, options.flags = parser.parse_known_args()
     options.root = options.root.resolve()
-    complaints = check_names(options) if options.links else check_code(options)
+    check = check_reference if options.reference else check_names if options.links else check_code
+    complaints = check(options)
     print("\n".join(complaints) or "in order")
     return 1 if complaints else 0
 
