@@ -60,10 +60,13 @@ void linear_backward_bias(const T* dy, T* db, std::int64_t M, std::int64_t N, bo
 
 /// Decodes one row of stored weights.
 inline void decode_row(DType format, const std::byte* row, float* out, std::int64_t K) {
-  if (format != DType::q8_0) return dequantize_row(format, row, out, K);
+  if (format != DType::q8_0 && format != DType::bf16) return dequantize_row(format, row, out, K);
   with_vectors([&](auto kernels) {
     using Weights = typename decltype(kernels)::QuantizedWeights;
-    kernels.decode_row(Weights{row, 0}, out, K);
+    if (format == DType::bf16)
+      kernels.template widen<bf16>(reinterpret_cast<const bf16*>(row), out, K);
+    else
+      kernels.decode_row(Weights{row, 0}, out, K);
   });
 }
 
@@ -100,13 +103,11 @@ void linear_forward_stored(const T* x, DType format, const void* w, const T* bia
     reference::linear_forward_stored(x, format, w, bias, y, M, N, K);
   } else {
     const StoredColumns stored{format, static_cast<const std::byte*>(w), storage_bytes(format, K), K};
-    const auto with_type = [&](const auto* typed) {
-      using W = std::remove_cvref_t<decltype(*typed)>;
-      if (M <= few_rows) return few_rows_forward(x, typed, bias, y, M, N, K);
-      product(M, N, K, dense(x, K), MatrixColumns<W>{dense(typed, K).transposed()}, Output<T>{y, N, bias, false});
-    };
-    if (format == DType::f32) return with_type(static_cast<const float*>(w));
-    if (format == DType::bf16) return with_type(static_cast<const bf16*>(w));
+    const auto* floats = static_cast<const float*>(w);
+    if (format == DType::f32 && M > few_rows)
+      return product(M, N, K, dense(x, K), MatrixColumns<float>{dense(floats, K).transposed()}, Output<T>{y, N, bias, false});
+    if (format == DType::f32) return few_rows_forward(x, floats, bias, y, M, N, K);
+    if (format == DType::bf16 && M <= few_rows) return few_rows_forward(x, static_cast<const bf16*>(w), bias, y, M, N, K);
     if (M <= few_rows) return few_rows_forward_stored(x, stored, bias, y, M, N);
     product(M, N, K, dense(x, K), stored, Output<T>{y, N, bias, false});
   }

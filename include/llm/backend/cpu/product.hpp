@@ -134,9 +134,13 @@ void eigen_product(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<T> a, 
 template <class T, class Right>
 void product(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<T> a, const Right& right, const Output<T>& out) {
   if (M == 0 || N == 0) return;
-  if constexpr (!std::is_same_v<T, double>)
-    if (current_isa() != Isa::portable && K > 0)
-      return with_vectors([&](auto kernels) { packed_product<decltype(kernels)>(M, N, K, a, right, out); });
+#if LLM_X86
+  if constexpr (!std::is_same_v<T, double>) {
+    const Isa isa = current_isa();
+    if (isa == Isa::avx512 && K > 0) return packed_product<avx512::Kernels>(M, N, K, a, right, out);
+    if (isa == Isa::avx2 && K > 0) return packed_product<avx2::Kernels>(M, N, K, a, right, out);
+  }
+#endif
   eigen_product(M, N, K, a, right, out);
 }
 
