@@ -55,7 +55,7 @@ int run(int argc, char** argv) {
   const char* const name = argc > 1 ? argv[1] : "seed_502m";
   if (argc > 2 || std::strcmp(name, "--help") == 0) {
     std::printf(
-        "usage: verify_model [name]\nWithout a name it checks seed_502m (4 GB of memory). Exit status 1 when a check fails. Models:\n");
+        "usage: verify_model [name]\nWithout a name it checks seed_502m (3 GB of memory). Exit status 1 when a check fails. Models:\n");
     print_names(stdout);
     return argc > 2 ? 2 : 0;
   }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Runs a program and compares what it prints with a file, or what it says about a mistake with a pattern.
+"""Runs a program and compares what it prints with a file or a pattern, or what it says about a mistake with a pattern.
 
     check_output.py --file EXPECTED PROGRAM [ARGUMENT ...]      status 0 and exactly this output
+    check_output.py --match PATTERN PROGRAM [ARGUMENT ...]      status 0, the pattern in its output (. matches line ends too)
     check_output.py --error PATTERN PROGRAM [ARGUMENT ...]      status other than 0, the pattern in its error output
 """
 import difflib
@@ -17,16 +18,18 @@ def check(mode, expected, command):
         if result.returncode <= 0 or not re.search(expected, result.stderr):
             return f"status {result.returncode}, expected an error that matches {expected!r}; it said\n{result.stderr}"
         return None
-    wanted = Path(expected).read_text(encoding="utf-8")
     if result.returncode != 0:
         return f"status {result.returncode}\n{result.stdout}{result.stderr}"
+    if mode == "--match":
+        return None if re.search(expected, result.stdout, re.DOTALL) else f"expected output that matches {expected!r}\n{result.stdout}"
+    wanted = Path(expected).read_text(encoding="utf-8")
     if result.stdout != wanted:
         return "".join(difflib.unified_diff(wanted.splitlines(True), result.stdout.splitlines(True), expected, "output"))
     return None
 
 
 def main():
-    if len(sys.argv) < 4 or sys.argv[1] not in ("--file", "--error"):
+    if len(sys.argv) < 4 or sys.argv[1] not in ("--file", "--match", "--error"):
         sys.exit(__doc__)
     complaint = check(sys.argv[1], sys.argv[2], sys.argv[3:])
     if complaint:
