@@ -44,6 +44,26 @@ void check_attention(std::int64_t steps) {
 
 }  // namespace
 
+TEST_CASE("decoding on past the end of a split of keys allocates nothing") {
+  llm::set_num_threads(2);
+  const std::int64_t H = 4, K = 2, E = 32, keys = 600;
+  const auto q = random_values<float>(H * E, 1), k = random_values<float>(keys * K * E, 2);
+  std::vector<float> y(q.size());
+  std::int64_t length = 250;
+  llm::AttentionArgs args{.B = 1, .T = 1, .S = keys, .H = H, .K = K, .E = E, .kv_lengths = &length};
+  args.kv_batch_stride = keys * K * E;
+  args.kv_position_stride = K * E;
+  args.kv_head_stride = E;
+  const auto step = [&] { llm::Cpu::attention_forward<float, float>(args, q.data(), k.data(), k.data(), y.data(), nullptr); };
+  step();
+  check_layer<float>(64, 512, 512);  // the other layers of a model start the threads
+  const auto more = [&] {
+    for (; length <= keys; ++length) step();
+  };
+  CHECK(llm_test::allocations_in(more) == 0);
+  llm::set_num_threads(0);
+}
+
 TEST_CASE("kernels allocate nothing after their first call") {
   if (LLM_COUNTS_MALLOC == 0) {
     WARN("skipped, malloc cannot be counted in this build");

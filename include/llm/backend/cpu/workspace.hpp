@@ -41,9 +41,18 @@ class Workspace {
   std::size_t bytes_ = 0;
 };
 
+/// The workspaces of one thread. Each begins with room for the small pieces of a decode step, so that a thread which gets its first
+/// share of a kernel late, when a cache has grown, allocates nothing then.
+struct Workspaces {
+  Workspace slots[static_cast<int>(Slot::count)];
+  Workspaces() {
+    for (Workspace& slot : slots) slot.grow(1 << 15);
+  }
+};
+
 inline void* workspace_bytes(Slot slot, std::size_t bytes) {
-  static thread_local Workspace slots[static_cast<int>(Slot::count)];
-  return slots[static_cast<int>(slot)].grow(bytes);
+  static thread_local Workspaces workspaces;
+  return workspaces.slots[static_cast<int>(slot)].grow(bytes);
 }
 
 /// `count` elements of uninitialised, 64-byte aligned memory of this thread. The content is lost at the next call with the same slot.
