@@ -29,10 +29,12 @@ void parallel_for(std::int64_t count, std::int64_t work, const F& f) {
     return;
   }
   std::exception_ptr error;
-#pragma omp parallel for schedule(static, 1) num_threads(threads)
-  for (std::int64_t i = 0; i < count; ++i) {
+  // Not `parallel for`: clang's OpenMP runtime allocates memory for each such loop.
+#pragma omp parallel num_threads(threads)
+  {
+    const std::int64_t step = omp_get_num_threads();
     try {
-      f(i);
+      for (std::int64_t i = omp_get_thread_num(); i < count; i += step) f(i);
     } catch (...) {
 #pragma omp critical(llm_cpu_parallel_for)
       if (!error) error = std::current_exception();
