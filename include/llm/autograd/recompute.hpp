@@ -12,7 +12,7 @@ struct RecomputeOp {
   F function;
   Tensor<T, S, Backend> x;
   Grad<T, Backend> d_x;
-  Tensor<T, S, Backend> y;  // for its gradient; its elements are let go (see recompute)
+  Tensor<T, S, Backend> gradient_of_y;  // y without its elements
 
   void backward() {
     auto input = x.detach();
@@ -20,7 +20,7 @@ struct RecomputeOp {
     {
       Tape tape;
       const auto again = function(input);
-      tape.backward(again, y.grad());
+      tape.backward(again, gradient_of_y.grad());
     }
     if (!d_x.tracked() || !input.has_grad()) return;
     const auto dx = d_x.write();
@@ -39,15 +39,14 @@ template <class F, class T, class S, class Backend>
 Tensor<T, S, Backend> recompute(F f, const Tensor<T, S, Backend>& x) {
   Tape* const tape = Tape::current();
   if (!tape) return f(x);
-  const auto y = [&] {
+  Tensor<T, S, Backend> y = [&] {
     const NoTape off;
     return f(x).detach();
   }();
-  Tensor<T, S, Backend> result = y;
-  result.set_slot(detail::new_slot(false));
-  const Tensor<T, S, Backend> gradient_only({}, result.slot(), y.shape());
-  tape->record(result.slot(), detail::RecomputeOp<F, T, S, Backend>{std::move(f), x.detach(), Grad<T, Backend>(x), gradient_only});
-  return result;
+  output_gradient(y);
+  const Tensor<T, S, Backend> gradient_of_y({}, y.slot(), y.shape());
+  tape->record(y, detail::RecomputeOp<F, T, S, Backend>{std::move(f), x.detach(), Grad<T, Backend>(x), gradient_of_y});
+  return y;
 }
 
 }  // namespace llm

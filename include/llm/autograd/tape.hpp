@@ -41,22 +41,16 @@ class Tape {
 
   std::int64_t size() const { return static_cast<std::int64_t>(size_); }
 
-  /// For ops. `op` is kept until backward has called op.backward(), or the tape dies; it holds what the op saved.
-  template <class Op>
-  void record(detail::SlotRef output, Op op) {
+  /// For ops. y is the op's result and has a place for its gradient (see output_gradient). `op` holds what the op saved; it is kept
+  /// until backward has called op.backward(), or the tape dies.
+  template <class T, class S, class B, class Op>
+  void record(const Tensor<T, S, B>& y, Op op) {
     auto& records = arena_->records;
     if (size_ == records.size()) records.resize(records.size() < 64 ? 64 : 2 * records.size());
     static_assert(sizeof(Op) <= detail::TapeArena::chunk_bytes && alignof(Op) <= alignof(std::max_align_t));
     void* const place = arena_->allocate(sizeof(Op), alignof(Op));
     auto* const kept = ::new (place) Op(std::move(op));
-    records[size_++] = {[](void* p) { static_cast<Op*>(p)->backward(); }, [](void* p) { static_cast<Op*>(p)->~Op(); }, kept,
-                        std::move(output)};
-  }
-
-  /// The same for a result that has a place for its gradient (see output_gradient).
-  template <class T, class S, class B, class Op>
-  void record(const Tensor<T, S, B>& y, Op op) {
-    record(y.slot(), std::move(op));
+    records[size_++] = {[](void* p) { static_cast<Op*>(p)->backward(); }, [](void* p) { static_cast<Op*>(p)->~Op(); }, kept, y.slot()};
   }
 
   /// Ends recording and adds d loss / d x into the gradient of every tracked x that the loss depends on.

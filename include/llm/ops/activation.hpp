@@ -41,9 +41,9 @@ Tensor<T, S, Backend> activation(Activation kind, const Tensor<T, S, Backend>& x
   auto y = Tensor<T, S, Backend>::empty(x.shape());
   Backend::template activation_forward<T>(kind, x.data(), y.data(), y.numel());
   if (Tape* const tape = recording(x)) {
-    y.set_slot(detail::new_slot(false));
+    const auto d_y = output_gradient(y);
     using G = Grad<T, Backend>;
-    tape->record(y.slot(), detail::ActivationOp<T, Backend>{kind, Saved<T>(x), G(x), G(y)});
+    tape->record(y, detail::ActivationOp<T, Backend>{kind, Saved<T>(x), G(x), d_y});
   }
   return y;
 }
@@ -72,9 +72,9 @@ Tensor<T, SG, Backend> swiglu(const Tensor<T, SG, Backend>& gate, const Tensor<T
   auto y = Tensor<T, SG, Backend>::empty(gate.shape());
   Backend::template swiglu_forward<T>(gate.data(), up.data(), y.data(), y.numel());
   if (Tape* const tape = recording(gate, up)) {
-    y.set_slot(detail::new_slot(false));
+    const auto d_y = output_gradient(y);
     using G = Grad<T, Backend>;
-    tape->record(y.slot(), detail::SwigluOp<T, Backend>{Saved<T>(gate), Saved<T>(up), G(gate), G(up), G(y)});
+    tape->record(y, detail::SwigluOp<T, Backend>{Saved<T>(gate), Saved<T>(up), G(gate), G(up), d_y});
   }
   return y;
 }

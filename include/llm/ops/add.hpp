@@ -29,9 +29,9 @@ Tensor<T, SA, Backend> add(const Tensor<T, SA, Backend>& a, const Tensor<T, SB, 
   auto y = Tensor<T, SA, Backend>::empty(a.shape());
   Backend::template add<T>(a.data(), b.data(), y.data(), y.numel());
   if (Tape* const tape = recording(a, b)) {
-    y.set_slot(detail::new_slot(false));
+    const auto d_y = output_gradient(y);
     using G = Grad<T, Backend>;
-    tape->record(y.slot(), detail::AddOp<T, Backend>{G(a), G(b), G(y)});
+    tape->record(y, detail::AddOp<T, Backend>{G(a), G(b), d_y});
   }
   return y;
 }

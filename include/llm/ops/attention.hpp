@@ -85,10 +85,10 @@ Tensor<T, SQ, Backend> attention(const Tensor<T, SQ, Backend>& q, const Tensor<T
   if (tape) lse = decltype(lse)::empty({args.B * args.T * args.H});
   Backend::template attention_forward<T, T>(args, q.data(), k.data(), v.data(), y.data(), lse.data());
   if (tape) {
-    y.set_slot(detail::new_slot(false));
+    const auto d_y = output_gradient(y);
     using G = Grad<T, Backend>;
-    tape->record(y.slot(), detail::AttentionOp<T, Backend>{args, Saved<T>(q), Saved<T>(k), Saved<T>(v), Saved<T>(y),
-                                                           Saved<compute_t<T>>(lse), G(q), G(k), G(v), G(y)});
+    tape->record(y, detail::AttentionOp<T, Backend>{args, Saved<T>(q), Saved<T>(k), Saved<T>(v), Saved<T>(y), Saved<compute_t<T>>(lse),
+                                                    G(q), G(k), G(v), d_y});
   }
   return y;
 }

@@ -80,10 +80,9 @@ Tensor<compute_t<T>, Shape<>, Backend> cross_entropy(const Tensor<T, SL, Backend
   const double total = Backend::template sum<compute_t<T>>(losses.data(), rows);
   auto loss = Tensor<compute_t<T>, Shape<>, Backend>::full({}, total * scale);
   if (Tape* const tape = recording(logits)) {
-    loss.set_slot(detail::new_slot(false));
-    tape->record(loss.slot(), detail::CrossEntropyOp<T, Index, Backend>{Saved<T>(logits), Saved<Index>(targets), Saved<compute_t<T>>(lse),
-                                                                        Grad<T, Backend>(logits), Grad<compute_t<T>, Backend>(loss), rows,
-                                                                        v, options.ignore_index, scale});
+    const auto d_loss = output_gradient(loss);
+    tape->record(loss, detail::CrossEntropyOp<T, Index, Backend>{Saved<T>(logits), Saved<Index>(targets), Saved<compute_t<T>>(lse),
+                                                                 Grad<T, Backend>(logits), d_loss, rows, v, options.ignore_index, scale});
   }
   return loss;
 }

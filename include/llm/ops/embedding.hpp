@@ -62,9 +62,9 @@ auto embedding(const Tensor<Index, SI, Backend>& ids, const Tensor<T, ST, Backen
     detail::require_ids<Backend>("llm::embedding(ids [...], table [V, D])", ids.data(), count, v);
     Backend::template embedding_forward<T>(ids.data(), table.data(), y.data(), count, d);
     if (Tape* const tape = recording(table)) {
-      y.set_slot(detail::new_slot(false));
+      const auto d_y = output_gradient(y);
       using G = Grad<T, Backend>;
-      tape->record(y.slot(), detail::EmbeddingOp<T, Index, Backend>{Saved<Index>(ids), G(table), G(y), count, v, d});
+      tape->record(y, detail::EmbeddingOp<T, Index, Backend>{Saved<Index>(ids), G(table), d_y, count, v, d});
     }
   }
   return y;

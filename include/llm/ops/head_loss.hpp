@@ -71,12 +71,11 @@ Tensor<compute_t<T>, Shape<>, Backend> head_loss(const Tensor<T, SX, Backend>& x
   const double total = Backend::template sum<compute_t<T>>(losses.data(), rows);
   auto loss = Tensor<compute_t<T>, Shape<>, Backend>::full({}, total * scale);
   if (Tape* const tape = recording(x, weight)) {
-    loss.set_slot(detail::new_slot(false));
+    const auto d_loss = output_gradient(loss);
     const Saved<T> kept = chunk >= rows ? Saved<T>(logits) : Saved<T>();
-    tape->record(loss.slot(),
-                 detail::HeadLossOp<T, Index, Backend>{Saved<T>(x), Saved<T>(weight), kept, Saved<Index>(targets), Saved<compute_t<T>>(lse),
-                                                       Grad<T, Backend>(x), Grad<T, Backend>(weight), Grad<compute_t<T>, Backend>(loss),
-                                                       rows, v, d, chunk, options.ignore_index, scale});
+    tape->record(loss, detail::HeadLossOp<T, Index, Backend>{Saved<T>(x), Saved<T>(weight), kept, Saved<Index>(targets),
+                                                             Saved<compute_t<T>>(lse), Grad<T, Backend>(x), Grad<T, Backend>(weight),
+                                                             d_loss, rows, v, d, chunk, options.ignore_index, scale});
   }
   return loss;
 }

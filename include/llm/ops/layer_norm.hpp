@@ -50,10 +50,10 @@ Tensor<T, S, Backend> layer_norm(const Tensor<T, S, Backend>& x, const Tensor<T,
   Backend::template layer_norm_forward<T>(x.data(), gain.data(), bias.data(), y.data(), mean.data(), inverse_std.data(), rows, columns,
                                           eps);
   if (tape) {
-    y.set_slot(detail::new_slot(false));
+    const auto d_y = output_gradient(y);
     using G = Grad<T, Backend>;
-    tape->record(y.slot(), detail::LayerNormOp<T, Backend>{Saved<T>(x), Saved<T>(gain), Saved<compute_t<T>>(mean),
-                                                           Saved<compute_t<T>>(inverse_std), G(x), G(gain), G(bias), G(y), rows, columns});
+    tape->record(y, detail::LayerNormOp<T, Backend>{Saved<T>(x), Saved<T>(gain), Saved<compute_t<T>>(mean),
+                                                    Saved<compute_t<T>>(inverse_std), G(x), G(gain), G(bias), d_y, rows, columns});
   }
   return y;
 }

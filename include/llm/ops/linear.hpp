@@ -39,11 +39,11 @@ auto linear(const Tensor<T, SX, Backend>& x, const Tensor<T, SW, Backend>& weigh
   auto y = Tensor<T, with_last<SX, N>, Backend>::empty(replace_last<N>(x.shape(), n));
   Backend::template linear_forward<T>(x.data(), weight.data(), bias ? bias->data() : nullptr, y.data(), m, n, k);
   if (Tape* const tape = bias ? recording(x, weight, *bias) : recording(x, weight)) {
-    y.set_slot(new_slot(false));
+    const auto d_y = output_gradient(y);
     using G = Grad<T, Backend>;
     // x is needed for d_weight only, the weight for d_x only
-    tape->record(y.slot(), LinearOp<T, Backend>{weight.tracked() ? Saved<T>(x) : Saved<T>(), x.tracked() ? Saved<T>(weight) : Saved<T>(),
-                                                G(x), G(weight), bias ? G(*bias) : G(), G(y), m, n, k});
+    tape->record(y, LinearOp<T, Backend>{weight.tracked() ? Saved<T>(x) : Saved<T>(), x.tracked() ? Saved<T>(weight) : Saved<T>(), G(x),
+                                         G(weight), bias ? G(*bias) : G(), d_y, m, n, k});
   }
   return y;
 }

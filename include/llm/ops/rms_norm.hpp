@@ -41,10 +41,10 @@ Tensor<T, S, Backend> rms_norm(const Tensor<T, S, Backend>& x, const Tensor<T, S
   if (tape) inverse_rms = decltype(inverse_rms)::empty({rows});
   Backend::template rms_norm_forward<T>(x.data(), gain.data(), y.data(), inverse_rms.data(), rows, columns, eps, rounding);
   if (tape) {
-    y.set_slot(detail::new_slot(false));
+    const auto d_y = output_gradient(y);
     using G = Grad<T, Backend>;
-    tape->record(y.slot(), detail::RmsNormOp<T, Backend>{Saved<T>(x), Saved<T>(gain), Saved<compute_t<T>>(inverse_rms), G(x), G(gain), G(y),
-                                                         rows, columns});
+    tape->record(
+        y, detail::RmsNormOp<T, Backend>{Saved<T>(x), Saved<T>(gain), Saved<compute_t<T>>(inverse_rms), G(x), G(gain), d_y, rows, columns});
   }
   return y;
 }

@@ -85,11 +85,11 @@ Tensor<T, S, Backend> rope(const Tensor<T, S, Backend>& x, const RopeTables<Widt
   auto y = Tensor<T, S, Backend>::empty(x.shape());
   Backend::template rope<T>(args, x.data(), y.data(), false);
   if (Tape* const tape = recording(x)) {
-    y.set_slot(detail::new_slot(false));
+    const auto d_y = output_gradient(y);
     args.inverse = true;
     using G = Grad<T, Backend>;
     const Saved<std::int64_t> kept_starts = positions.starts ? Saved<std::int64_t>(positions.starts) : Saved<std::int64_t>();
-    tape->record(y.slot(), detail::RopeOp<T, Backend>{args, Saved<float>(tables.cos), Saved<float>(tables.sin), kept_starts, G(x), G(y)});
+    tape->record(y, detail::RopeOp<T, Backend>{args, Saved<float>(tables.cos), Saved<float>(tables.sin), kept_starts, G(x), d_y});
   }
   return y;
 }

@@ -29,9 +29,9 @@ Tensor<T, S, Backend> softmax(const Tensor<T, S, Backend>& x) {
   auto y = Tensor<T, S, Backend>::empty(x.shape());
   Backend::template softmax_forward<T>(x.data(), y.data(), rows, columns);
   if (Tape* const tape = recording(x)) {
-    y.set_slot(detail::new_slot(false));
+    const auto d_y = output_gradient(y);
     using G = Grad<T, Backend>;
-    tape->record(y.slot(), detail::SoftmaxOp<T, Backend>{Saved<T>(y), G(x), G(y), rows, columns});
+    tape->record(y, detail::SoftmaxOp<T, Backend>{Saved<T>(y), G(x), d_y, rows, columns});
   }
   return y;
 }
