@@ -13,7 +13,8 @@ The fence of a block says what it is:
     ```cpp file=NAME    A file. All files of a page make one program.
     ```cpp error        A file that must not compile, with exactly one error.
     ```text             What the block before it prints; for `error` the compiler's error, its notes and the place in the page's code.
-                        A number with a decimal point may differ by 2 %. Nothing is compared when the block before is no code.
+                        A number with a decimal point may differ by 2 % or by one in its last digit. Nothing is compared when the
+                        block before is no code.
     ```sh               Paths under scripts/, examples/, build/bin/ and the options given to those programs must exist.
 
 Programs run in a fresh folder that holds copies of the files in `files` beside this script.
@@ -89,7 +90,11 @@ def near(wanted, got):
     number = r"[-+]?\d+\.\d+(?:e[-+]?\d+)?"
     if re.sub(number, "#", wanted) != re.sub(number, "#", got):
         return False
-    return all(abs(float(a) - float(b)) <= 0.02 * abs(float(a)) for a, b in zip(re.findall(number, wanted), re.findall(number, got)))
+    for a, b in zip(re.findall(number, wanted), re.findall(number, got)):
+        last_digit = 10.0 ** -len(re.search(r"\.(\d+)", a)[1]) * 1.001
+        if abs(float(a) - float(b)) > max(0.02 * abs(float(a)), last_digit):
+            return False
+    return True
 
 
 def same_output(wanted, got):
