@@ -31,13 +31,17 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
   ~Tape() {
-    stop();
+    leave();
     while (size_ > 0) drop_last();
     detail::give_arena(std::move(arena_));
   }
 
   /// The tape that records on this thread now, or null.
-  static Tape* current() { return detail::CurrentTape::pointer(); }
+  static Tape* current() {
+    Tape* tape = detail::CurrentTape::pointer();
+    while (tape && !tape->recording_) tape = tape->enclosing_;
+    return tape;
+  }
 
   std::int64_t size() const { return static_cast<std::int64_t>(size_); }
 
@@ -54,7 +58,7 @@ class Tape {
   }
 
   /// Ends recording and adds d loss / d x into the gradient of every tracked x that the loss depends on.
-  /// Throws Error when the loss was not recorded here (it depends on nothing tracked, or came before the tape).
+  /// Throws Error when the loss was not recorded here: it depends on nothing tracked, or another tape recorded it.
   template <class T, class B>
   void backward(const Tensor<T, Shape<>, B>& loss) {
     backward(loss, Tensor<T, Shape<>, B>::full({}, 1.0));
@@ -69,7 +73,9 @@ class Tape {
     if (y.shape() != d_y.shape())
       throw ShapeError(detail::concat("llm::Tape::backward: gradient ", to_string(d_y.shape()), " for a tensor ", to_string(y.shape())));
     if (size_ == 0) throw Error("llm::Tape::backward: nothing is recorded on this tape (hint: backward can run once for each Tape)");
-    stop();
+    require_recorded(y.slot().get());
+    recording_ = false;
+    leave();
     seed(y, d_y);
     while (size_ > 0) {
       detail::Record& last = arena_->records[size_ - 1];
@@ -87,10 +93,15 @@ class Tape {
     else
       y.slot()->grad = d_y.clone().buffer();  // ours: ops may hand the block on and add into it
   }
-  void stop() {
-    if (!recording_) return;
-    recording_ = false;
-    detail::CurrentTape::pointer() = enclosing_;
+  /// Usually the last record: a loss is what a forward pass ends with.
+  void require_recorded(const detail::GradSlot* slot) const {
+    for (std::size_t i = size_; i-- > 0;)
+      if (arena_->records[i].output.get() == slot) return;
+    throw Error("llm::Tape::backward: the tensor is a leaf or was recorded by another tape");
+  }
+  /// Makes way for the enclosing tape, unless an inner tape or a NoTape stands in front: current() passes over this one then.
+  void leave() {
+    if (detail::CurrentTape::pointer() == this) detail::CurrentTape::pointer() = enclosing_;
   }
   void drop_last() {
     detail::Record& last = arena_->records[--size_];

@@ -81,6 +81,47 @@ TEST_CASE("backward ends recording and can run once") {
   CHECK_THROWS_AS(tape.backward(y, Vector::full({}, 1.0)), llm::Error);
 }
 
+TEST_CASE("A tape that has ended is not the current one again, whatever stood around its backward") {
+  const Vector x = leaf(1.0);
+  {
+    llm::Tape tape;
+    const Vector y = x + x;
+    {
+      const llm::NoTape off;
+      tape.backward(y, Vector::full({}, 1.0));
+    }
+    CHECK(llm::Tape::current() == nullptr);
+  }
+  CHECK(llm::Tape::current() == nullptr);
+  {
+    llm::Tape outer;
+    const Vector y = x + x;
+    llm::Tape inner;
+    outer.backward(y, Vector::full({}, 1.0));
+    CHECK(llm::Tape::current() == &inner);
+    inner.backward(x + x, Vector::full({}, 1.0));
+    CHECK(llm::Tape::current() == nullptr);
+  }
+  CHECK(llm::Tape::current() == nullptr);
+}
+
+TEST_CASE("backward of what another tape recorded is an error that leaves no gradient behind") {
+  Vector x = leaf(1.0);
+  llm::Tape outer;
+  const Vector y = x + x;
+  {
+    llm::Tape inner;
+    const Vector z = x + x;
+    CHECK_THROWS_WITH(inner.backward(y, Vector::full({}, 1.0)), Catch::Contains("another tape"));
+    CHECK_THROWS_WITH(inner.backward(x, Vector::full({}, 1.0)), Catch::Contains("another tape"));
+    CHECK_FALSE(x.has_grad());
+    inner.backward(z, Vector::full({}, 1.0));
+    x.clear_grad();
+  }
+  outer.backward(y, Vector::full({}, 1.0));
+  CHECK(at0(x.grad()) == 2.0);
+}
+
 TEST_CASE("backward of something that was not recorded is an error") {
   const Vector x = leaf(1.0), constant = Vector::full({}, 1.0);
   llm::Tape tape;
