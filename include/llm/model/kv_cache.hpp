@@ -65,8 +65,8 @@ class KvCache {
 
   /// Checks that T more positions fit the rows; changes nothing but workspace.
   Plan plan(std::int64_t first, std::int64_t count, std::int64_t time) {
-    if (first < 0 || count < 1 || first + count > batch_)
-      throw ShapeError(detail::concat("llm::KvCache: rows ", first, " .. ", first + count - 1, " of a cache with ", batch_, " rows"));
+    if (first < 0 || count < 1 || count > batch_ - first)
+      throw ShapeError(detail::concat("llm::KvCache: ", count, " rows from row ", first, " of a cache with ", batch_, " rows"));
     Plan plan{first, count, length(first), true, 0, 0};
     for (std::int64_t row = first; row < first + count; ++row) {
       const std::int64_t start = length(row);

@@ -6,6 +6,7 @@
 
 #include <llm/autograd/recompute.hpp>
 #include <llm/model/account.hpp>
+#include <llm/model/broken_llm.hpp>
 #include <llm/model/kv_cache.hpp>
 #include <llm/model/parts.hpp>
 #include <llm/model/rules.hpp>
@@ -86,8 +87,8 @@ class LLM {
   Hidden embed(const Ids& ids, std::span<const std::int64_t> starts) const;
   Hidden final_norm(const Hidden& x) const;
   Hidden run(const Ids& ids, bool recompute_blocks) const;
-  template <class KV>
-  Hidden run(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row) const;
+  template <class KV, class Head>
+  auto run(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row, Head&& head) const;
   const HeadMatrix& head_weight() const;
 
   Embedding<V, D, T, Backend> embed_tokens_;
@@ -103,11 +104,6 @@ namespace detail {
 template <class... Arguments>
 inline constexpr bool loss_arguments = false;
 }  // namespace detail
-
-/// What stands for a model whose Config is wrong: empty, so that the broken rule is the only error.
-template <const Config& C, class Weights, class Backend>
-requires(!valid_config<C>) class LLM<C, Weights, Backend> : BrokenRules<C> {
-};
 
 /// Targets for labels that are the ids themselves: targets[b, t] = labels[b, t + 1], and `ignore` at the last position.
 template <class Backend>

@@ -163,8 +163,8 @@ auto LLM<C, Weights, Backend>::run(const Ids& ids, bool recompute_blocks) const 
 }
 
 template <const Config& C, class Weights, class Backend>
-template <class KV>
-auto LLM<C, Weights, Backend>::run(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row) const -> Hidden {
+template <class KV, class Head>
+auto LLM<C, Weights, Backend>::run(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row, Head&& head) const {
   const NoTape inference_only;
   check_length(ids);
   const auto plan = cache.plan(first_row, ids.extent(0), ids.extent(1));
@@ -175,8 +175,9 @@ auto LLM<C, Weights, Backend>::run(const Ids& ids, KvCache<C, KV, Backend>& cach
     pass.cache = cache.layer(layer++, plan);
     x = block(x, pass);
   }
-  cache.commit(plan);
-  return final_norm(x);
+  auto logits = head(final_norm(x));
+  cache.commit(plan);  // last: whatever throws leaves the cache as it was
+  return logits;
 }
 
 template <const Config& C, class Weights, class Backend>
@@ -187,20 +188,18 @@ auto LLM<C, Weights, Backend>::operator()(const Ids& ids) const -> Logits {
 template <const Config& C, class Weights, class Backend>
 template <class KV>
 auto LLM<C, Weights, Backend>::operator()(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row) const -> Logits {
-  const Hidden x = run(ids, cache, first_row);
-  const NoTape inference_only;
-  return linear(x, head_weight());
+  return run(ids, cache, first_row, [this](const Hidden& x) { return linear(x, head_weight()); });
 }
 
 template <const Config& C, class Weights, class Backend>
 template <class KV>
 auto LLM<C, Weights, Backend>::last_logits(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row) const -> LastLogits {
-  const Hidden x = run(ids, cache, first_row);
-  const NoTape inference_only;
-  const std::int64_t batch = x.extent(0), time = x.extent(1);
-  auto last = Tensor<T, Shape<dyn, D>, Backend>::empty({batch});
-  for (std::int64_t b = 0; b < batch; ++b) Backend::template copy<T>(last.data() + b * D, x.data() + ((b + 1) * time - 1) * D, D);
-  return linear(last, head_weight());
+  return run(ids, cache, first_row, [this](const Hidden& x) {
+    const std::int64_t batch = x.extent(0), time = x.extent(1);
+    auto last = Tensor<T, Shape<dyn, D>, Backend>::empty({batch});
+    for (std::int64_t b = 0; b < batch; ++b) Backend::template copy<T>(last.data() + b * D, x.data() + ((b + 1) * time - 1) * D, D);
+    return linear(last, head_weight());
+  });
 }
 
 template <const Config& C, class Weights, class Backend>

@@ -12,4 +12,11 @@ inline constexpr llm::Config config{
     .vocab_size = 97, .d_model = 48, .n_layers = 2, .n_heads = 6, .n_kv_heads = 2, .ffn_dim = 128, .max_seq_len = 32};
 #endif
 
-static_assert(sizeof(llm::LLM<config, llm::Trainable<float>, llm::Reference>) > 0);
+using Model = llm::LLM<config, llm::Trainable<float>, llm::Reference>;
+static_assert(Model::parameter_count == 58704);
+
+auto train(const Model::Ids& ids, llm::Tape& tape) {
+  auto model = Model::random(1);
+  tape.backward(model.loss(ids, ids));
+  return model(ids);
+}

@@ -159,6 +159,33 @@ TEST_CASE("The cache: lengths, limits, rows, and what an error leaves [ctx]") {
   CHECK_THROWS_WITH(model(ids(1, 1), full), Catch::Contains("32 cached + 1 new positions exceed max_seq_len 32"));
 }
 
+namespace {
+/// Fails in the output head, after all layers have run.
+struct FailingHead : llm::Reference {
+  static inline bool fails = false;
+  template <class T>
+  static void linear_forward(const T* x, const T* w, const T* bias, T* y, std::int64_t m, std::int64_t n, std::int64_t k) {
+    if (fails && n == small.vocab_size) throw llm::Error("no memory");
+    llm::Reference::linear_forward<T>(x, w, bias, y, m, n, k);
+  }
+};
+}  // namespace
+
+TEST_CASE("An error after the last layer leaves the cache as it was, and so do rows beyond 63 bits") {
+  using Fragile = llm::LLM<small, llm::Trainable<float>, FailingHead>;
+  const Fragile model = Fragile::random(1);
+  const auto ids = Fragile::Ids::from(std::vector<llm::Token>{1, 2, 3}, {1, 3});
+  Fragile::Cache cache;
+  FailingHead::fails = true;
+  CHECK_THROWS_AS(model(ids, cache), llm::Error);
+  CHECK_THROWS_AS(model.last_logits(ids, cache), llm::Error);
+  CHECK(cache.length() == 0);
+  FailingHead::fails = false;
+  CHECK_THROWS_AS(model(ids, cache, INT64_MAX), llm::ShapeError);
+  model(ids, cache);
+  CHECK(cache.length() == 3);
+}
+
 TEST_CASE("Rows of different lengths decode as each alone [batch_pad]") {
   const Model model = Model::random(1);
   Model::Cache both(2), first, second;

@@ -1,0 +1,48 @@
+// What stands for a model whose Config is wrong: it reports the broken rules and then agrees with everything.
+#pragma once
+
+#include <utility>
+
+#include <llm/model/rules.hpp>
+#include <llm/nn/parameter.hpp>
+
+namespace llm {
+
+namespace detail {
+
+/// Equal to every number, so that a static_assert about a model that is already reported adds no error.
+struct AnyNumber {
+  constexpr operator std::int64_t() const { return 0; }
+  friend constexpr bool operator==(AnyNumber, std::int64_t) { return true; }
+};
+
+}  // namespace detail
+
+template <const Config& C, class Weights, class Backend>
+class LLM;
+
+/// The members that a program names first, without code behind them: the broken rule is the only error.
+template <const Config& C, class Weights, class Backend>
+requires(!valid_config<C>) class LLM<C, Weights, Backend> : BrokenRules<C> {
+ public:
+  using T = typename Weights::value_type;
+  using backend_type = Backend;
+  using Ids = Tensor<Token, Shape<dyn, dyn>, Backend>;
+  using Logits = Tensor<T, Shape<dyn, dyn, dyn>, Backend>;
+  using Loss = Tensor<compute_t<T>, Shape<>, Backend>;
+  using View = ParameterView<T, Backend>;
+  static constexpr const Config& config = C;
+  static constexpr detail::AnyNumber parameter_count{};
+
+  static LLM random(std::uint64_t) { return {}; }
+  static LLM uninitialised() { return {}; }
+  Logits operator()(const Ids&) const { return {}; }
+  template <class... Arguments>
+  Loss loss(const Arguments&...) const {
+    return {};
+  }
+  template <class F>
+  void for_each_parameter(F&&) const {}
+};
+
+}  // namespace llm
