@@ -1,7 +1,8 @@
 // What stands for a model whose Config is wrong: it reports the broken rules and then agrees with everything.
 #pragma once
 
-#include <utility>
+#include <concepts>
+#include <cstdint>
 
 #include <llm/model/rules.hpp>
 #include <llm/nn/parameter.hpp>
@@ -13,7 +14,10 @@ namespace detail {
 /// Equal to every number, so that a static_assert about a model that is already reported adds no error.
 struct AnyNumber {
   constexpr operator std::int64_t() const { return 0; }
-  friend constexpr bool operator==(AnyNumber, std::int64_t) { return true; }
+  template <std::integral Number>
+  friend constexpr bool operator==(AnyNumber, Number) {
+    return true;
+  }
 };
 
 }  // namespace detail
