@@ -72,5 +72,20 @@ std::string concat(const Parts&... parts) {
   return out;
 }
 
+/// A string of a file in quotes, cut and freed of control characters (C0, DEL and, in UTF-8, C1), so that a message stays one readable
+/// line and commands no terminal.
+inline std::string in_quotes(std::string_view text) {
+  constexpr std::size_t longest = 120;
+  std::string out = "'";
+  unsigned before = 0;
+  for (const char c : text.substr(0, longest)) {
+    const auto byte = static_cast<unsigned>(static_cast<unsigned char>(c));
+    const bool control = byte < 0x20 || byte == 0x7f || (before == 0xc2 && byte >= 0x80 && byte <= 0x9f);
+    out += control ? '?' : c;
+    before = byte;
+  }
+  return out + (text.size() > longest ? "...'" : "'");
+}
+
 }  // namespace detail
 }  // namespace llm

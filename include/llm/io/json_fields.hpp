@@ -27,7 +27,15 @@ class JsonWriter {
     else
       object_[std::string(name)] = value;
   }
-  std::string text() const { return object_.dump(); }
+  /// Throws ValueError when a name or a string is not valid UTF-8, which JSON cannot hold.
+  std::string text() const {
+    try {
+      return object_.dump();
+    } catch (const nlohmann::json::exception&) {
+      const std::string shown = object_.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+      throw ValueError(detail::concat("llm::JsonWriter: a name or a string is not valid UTF-8: ", detail::in_quotes(shown)));
+    }
+  }
 
  private:
   nlohmann::ordered_json object_ = nlohmann::ordered_json::object();
@@ -51,18 +59,16 @@ class JsonReader {
       fail("is not valid JSON");
     }
     if (!object_.is_object()) fail("is not a JSON object");
-    if (!twice.empty()) fail(detail::concat("field '", twice, "' occurs twice"));
+    if (!twice.empty()) fail(detail::concat("field ", detail::in_quotes(twice), " occurs twice"));
   }
 
   /// Takes the field into `value`, whose type says what it must be.
   template <class V>
   void operator()(std::string_view name, V& value) {
     const auto found = object_.find(std::string(name));
-    if (found == object_.end()) fail(detail::concat("field '", name, "' is missing"));
-    if (const char* expected = read(*found, value)) {
-      const std::string text = found->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-      fail(detail::concat("field '", name, "' is ", std::string_view(text).substr(0, 60), ", expected ", expected));
-    }
+    if (found == object_.end()) fail(detail::concat("field ", detail::in_quotes(name), " is missing"));
+    if (const char* expected = read(*found, value))
+      fail(detail::concat("field ", detail::in_quotes(name), " is ", shown(*found), ", expected ", expected));
     object_.erase(found);
   }
 
@@ -77,13 +83,19 @@ class JsonReader {
   }
 
   void finish() const {
-    if (!object_.empty()) fail(detail::concat("field '", object_.begin().key(), "' is unknown"));
+    if (!object_.empty()) fail(detail::concat("field ", detail::in_quotes(object_.begin().key()), " is unknown"));
   }
 
  private:
   using Json = nlohmann::json;
 
   [[noreturn]] void fail(std::string_view reason) const { throw FileError(detail::concat(where_, " ", reason)); }
+
+  /// A value for a message. Arrays and objects are not written out: writing is recursive, and a hostile file may nest them deep.
+  static std::string shown(const Json& value) {
+    if (value.is_structured()) return value.is_array() ? "an array" : "an object";
+    return value.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 60);
+  }
 
   /// Null, or what was expected.
   static const char* read(const Json& from, std::int64_t& value) {

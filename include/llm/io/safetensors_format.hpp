@@ -41,12 +41,4 @@ inline const ElementType* find_element_type(DType dtype) {
   return found == element_types.end() ? nullptr : found;
 }
 
-/// A string of a file in quotes, cut and freed of control characters, so that an error message stays one readable line.
-inline std::string in_quotes(std::string_view text) {
-  constexpr std::size_t longest = 120;
-  std::string out = "'";
-  for (const char c : text.substr(0, longest)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  return out + (text.size() > longest ? "...'" : "'");
-}
-
 }  // namespace llm::detail::safetensors

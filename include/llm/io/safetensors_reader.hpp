@@ -52,14 +52,14 @@ class SafetensorsFile {
                                      [&](std::size_t i, std::string_view wanted) { return tensors()[i].name < wanted; });
     if (at != by_name_.end() && tensors()[*at].name == name) return &tensors()[*at];
     for (const auto& [other, dtype] : unsupported())
-      if (other == name) fail(detail::concat("tensor ", detail::safetensors::in_quotes(name), " has the unsupported dtype ", dtype));
+      if (other == name) fail(detail::concat("tensor ", detail::in_quotes(name), " has the unsupported dtype ", dtype));
     return nullptr;
   }
 
   /// The tensor of this name. Throws FileError when the file has none, or has it in an unsupported element type.
   const Entry& at(std::string_view name) const {
     const Entry* entry = find(name);
-    if (entry == nullptr) fail(detail::concat("has no tensor ", detail::safetensors::in_quotes(name)));
+    if (entry == nullptr) fail(detail::concat("has no tensor ", detail::in_quotes(name)));
     return *entry;
   }
 
@@ -127,8 +127,8 @@ std::vector<T> copy_values(const SafetensorsEntry& entry) {
     if (entry.dtype == DType::i32) return detail::copy_elements<std::int32_t>(entry, out), out;
     if (entry.dtype == DType::u8) return detail::copy_elements<std::uint8_t>(entry, out), out;
   }
-  throw ValueError(detail::concat("llm::copy_values: tensor ", detail::safetensors::in_quotes(entry.name), " holds ",
-                                  to_string(entry.dtype), ", which does not convert to ", to_string(dtype_of<T>)));
+  throw ValueError(detail::concat("llm::copy_values: tensor ", detail::in_quotes(entry.name), " holds ", to_string(entry.dtype),
+                                  ", which does not convert to ", to_string(dtype_of<T>)));
 }
 
 }  // namespace llm

@@ -119,7 +119,7 @@ class Restorer {
   /// The first few names and how many there are.
   static std::string list(const std::vector<std::string>& names) {
     std::string out = concat(names.size(), names.size() == 1 ? " tensor: " : " tensors: ");
-    for (std::size_t i = 0; i < names.size() && i < 8; ++i) out += concat(i > 0 ? ", " : "", names[i]);
+    for (std::size_t i = 0; i < names.size() && i < 8; ++i) out += concat(i > 0 ? ", " : "", in_quotes(names[i]));
     return names.size() > 8 ? out + ", ..." : out;
   }
 
@@ -151,7 +151,8 @@ inline std::string checkpoint_path(const std::string& folder) {
 /// optimizer.master.NAME, each in its own element type; config, steps, data position and notes as metadata. Any safetensors
 /// reader can read the weights. The folder is made when missing. A crash, a kill or a full disk leaves the old checkpoint or
 /// the new one, whole. Call it between optimizer steps: gradients are not saved.
-/// Throws NumericError when a number is not finite, FileError when the system fails; the old checkpoint stays then.
+/// Throws NumericError when a number is not finite, ValueError when the notes are not UTF-8 or too long, FileError when the system
+/// fails; the old checkpoint stays then.
 template <class Model, class Optimizer>
 void save_checkpoint(const std::string& folder, const Model& model, const Optimizer& optimizer, const RandomWindows::State& data,
                      const CheckpointNotes& notes = {}) {

@@ -70,21 +70,22 @@ inline CheckpointInfo info_of(const SafetensorsFile& file) {
     return found->second;
   };
   if (const std::string& version = field("checkpoint_version"); version != concat(format_version))
-    throw FileError(concat(file.path(), ": checkpoint_version is ", version, ", this library reads ", format_version));
+    throw FileError(concat(file.path(), ": checkpoint_version is ", in_quotes(version), ", this library reads ", format_version));
   const auto reader = [&](const char* name) { return JsonReader(field(name), concat(file.path(), ": ", name)); };
   CheckpointInfo info;
   info.config = config_from_json(field("config"), concat(file.path(), ": config"));
   JsonReader optimizer = reader("optimizer"), data = reader("data");
   std::string name;
   optimizer("name", name);
-  if (name != "adamw") throw FileError(concat(file.path(), ": the optimizer is '", name, "', expected 'adamw'"));
+  if (name != "adamw") throw FileError(concat(file.path(), ": the optimizer is ", in_quotes(name), ", expected 'adamw'"));
   optimizer("steps", info.optimizer_steps);
   for_each_optimizer_field(info.optimizer, optimizer);
   optimizer.finish();
   data("seed", info.data.seed);
   data("step", info.data.step);
   data.finish();
-  if (info.optimizer_steps < 0 || info.data.step < 0) throw FileError(concat(file.path(), ": a step count is negative"));
+  for (const std::int64_t steps : {info.optimizer_steps, info.data.step})
+    if (steps < 0 || steps > std::int64_t{1} << 62) throw FileError(concat(file.path(), ": a step count is negative or beyond 2^62"));
   info.notes = {field("tokenizer"), reader("words").take_strings()};
   info.library_version = field("library_version");
   return info;

@@ -191,13 +191,17 @@ TEST_CASE("missing, extra, misshapen and wrongly typed tensors are named, and no
   SECTION("missing") {
     f.tensor(q).name = "optimizer.m.other";
     f.tensor("model.norm.weight").name = "model.norm.scale";
-    CHECK_THAT(f.error(), Catch::Contains("lacks 2 tensors: " + q + ", model.norm.weight"));
+    CHECK_THAT(f.error(), Catch::Contains("lacks 2 tensors: '" + q + "', 'model.norm.weight'"));
   }
   SECTION("extra") {
     f.tensors.push_back({"model.layers.0.self_attn.q_proj.bias", llm::DType::f32, {0}, {}});
-    CHECK_THAT(f.error(), Catch::Contains("has 1 tensor: model.layers.0.self_attn.q_proj.bias, which the model has not"));
+    CHECK_THAT(f.error(), Catch::Contains("has 1 tensor: 'model.layers.0.self_attn.q_proj.bias', which the model has not"));
     auto model = Tiny::random(1);
-    CHECK_THROWS_WITH(llm::load_weights(f.folder.path(), model), Catch::Contains("q_proj.bias, which the model has not"));
+    CHECK_THROWS_WITH(llm::load_weights(f.folder.path(), model), Catch::Contains("q_proj.bias', which the model has not"));
+  }
+  SECTION("extra, with a command for the terminal as its name") {
+    f.tensors.push_back({"\x1b[2J", llm::DType::f32, {0}, {}});
+    CHECK_THAT(f.error(), Catch::Contains("has 1 tensor: '?[2J', which the model has not"));
   }
   SECTION("misshapen") {
     f.tensor(q).shape = {8, 32};
@@ -223,7 +227,7 @@ TEST_CASE("metadata that is missing, unknown or wrong is named") {
   }
   SECTION("a later format") {
     f.metadata["checkpoint_version"] = "2";
-    expected = "checkpoint_version is 2, this library reads 1";
+    expected = "checkpoint_version is '2', this library reads 1";
   }
   SECTION("a missing field") {
     replace("config", "\"qk_norm\":true,", "");
@@ -245,6 +249,28 @@ TEST_CASE("metadata that is missing, unknown or wrong is named") {
     replace("config", "\"d_model\":16", "\"d_model\":18446744073709551615");
     expected = "config field 'd_model' is 18446744073709551615, expected an integer of 64 bits";
   }
+  SECTION("a value nested too deep for a recursive writer") {
+    replace("config", "\"d_model\":16", "\"d_model\":" + std::string(400'000, '[') + std::string(400'000, ']'));
+    expected = "config field 'd_model' is an array, expected an integer of 64 bits";
+  }
+  SECTION("a command for the terminal as a value") {
+    replace("config", "\"rope_half\"",
+            "\"\xc2\x9b"
+            "2J\"");
+    expected = "config field 'position' is \"\\u009b2J\", expected";
+  }
+  SECTION("a command for the terminal as a field") {
+    replace("config", "{", "{\"\\u001b[2J\":8,");
+    expected = "config field '?[2J' is unknown";
+  }
+  SECTION("a command for the terminal as a version") {
+    f.metadata["checkpoint_version"] = "\x1b[2J";
+    expected = "checkpoint_version is '?[2J', this library reads 1";
+  }
+  SECTION("more steps than can be counted on") {
+    replace("optimizer", "\"steps\":2", "\"steps\":9223372036854775807");
+    expected = "a step count is negative or beyond 2^62";
+  }
   SECTION("no JSON") {
     replace("data", "}", "");
     expected = "data is not valid JSON";
@@ -258,6 +284,16 @@ TEST_CASE("metadata that is missing, unknown or wrong is named") {
     expected = "the optimizer is 'lion', expected 'adamw'";
   }
   CHECK_THAT(f.error(), Catch::Contains(expected));
+}
+
+TEST_CASE("notes that are no UTF-8 are an error of the library, and the old checkpoint stays") {
+  const TemporaryFolder folder;
+  Training<Tiny> run;
+  llm::save_checkpoint(folder.path(), run.model, run.optimizer, run.batches.state());
+  for (const auto& [name, word] : std::map<std::string, std::string>{{"data", "/a/caf\xe9"}, {"na\xefve", "x"}})
+    CHECK_THROWS_AS(llm::save_checkpoint(folder.path(), run.model, run.optimizer, run.batches.state(), {"", {{name, word}}}),
+                    llm::ValueError);
+  CHECK(llm::read_checkpoint_info(folder.path()).notes.words.empty());
 }
 
 TEST_CASE("a missing or damaged checkpoint is an error naming the file") {
