@@ -5,24 +5,27 @@
 
 #include <llm/autograd/tape.hpp>
 #include <llm/core/error.hpp>
+#include <llm/ops/cross_entropy.hpp>
 #include <llm/train/batches.hpp>
 
 namespace llm {
 
-/// Mean loss in nats of every target of the batches. Records nothing and changes neither the model nor any random number, so
-/// that training goes on as if it had not happened. `batches` may be a temporary:
-/// `evaluate(model, llm::sequential_windows(tokens, {.batch = 16, .length = 64}))`.
+/// Mean loss in nats of every target of the batches that is not ignored (-100). Records nothing and changes neither the model nor any
+/// random number, so that training goes on as if it had not happened. `batches` may be a temporary: `evaluate(model,
+/// llm::sequential_windows(tokens, {.batch = 16, .length = 64}))`.
 template <class Model, class Batches>
 double evaluate(const Model& model, Batches&& batches) {
   const NoTape inference_only;
   double sum = 0;
   std::int64_t count = 0;
   for (const auto& batch : batches) {
-    const std::int64_t targets = batch.targets.numel();
-    sum += static_cast<double>(model.loss(batch.inputs, batch.targets).item()) * static_cast<double>(targets);
+    using Backend = typename std::remove_cvref_t<decltype(batch.targets)>::backend_type;
+    const double mean = static_cast<double>(model.loss(batch.inputs, batch.targets).item());  // checks the targets
+    const std::int64_t targets = Backend::count_targets(batch.targets.data(), batch.targets.numel(), Model::V, LossOptions{}.ignore_index);
+    sum += mean * static_cast<double>(targets);
     count += targets;
   }
-  if (count == 0) throw ValueError("llm::evaluate: there are no batches");
+  if (count == 0) throw ValueError("llm::evaluate: there are no targets");
   return sum / static_cast<double>(count);
 }
 

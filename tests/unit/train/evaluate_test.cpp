@@ -30,6 +30,17 @@ TEST_CASE("the mean over batches of different sizes is the mean over their targe
   CHECK(llm::evaluate(model, llm::sequential_windows(tokens, {.batch = 2, .length = 5})) == Approx(sum / 23).epsilon(1e-12));
 }
 
+TEST_CASE("ignored targets have no weight in the mean") {
+  const auto model = Double::random(1);
+  const auto ids = [](std::vector<llm::Token> values) { return Double::Ids::from(values, {1, static_cast<std::int64_t>(values.size())}); };
+  using Batch = llm::TensorBatch<llm::Cpu>;
+  const std::vector<Batch> batches{
+      {ids({1, 2, 3, 4}), ids({2, 3, 4, 5})}, {ids({5, 6, 7, 8}), llm::shift_labels(ids({5, 6, 7, 8}))}, {ids({9, 9}), ids({-100, -100})}};
+  const double first = model.loss(batches[0].inputs, batches[0].targets).item();
+  const double second = model.loss(batches[1].inputs, batches[1].targets).item();
+  CHECK(llm::evaluate(model, batches) == Approx((4 * first + 3 * second) / 7).epsilon(1e-12));
+}
+
 TEST_CASE("no batches is an error, and so is a loss that is not finite") {
   const auto model = Double::random(1);
   const auto tokens = learnable_tokens(24, tiny.vocab_size);
