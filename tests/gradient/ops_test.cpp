@@ -135,3 +135,26 @@ TEMPLATE_TEST_CASE("Gradient through recompute", "[gradient]", llm::Reference, l
   const auto block = [&](const auto& input) { return input + llm::linear(llm::silu(input), w); };
   check(llm::check_gradient([&] { return llm::recompute(block, llm::recompute(block, x)); }, x, w));
 }
+
+TEMPLATE_TEST_CASE("One tensor as queries, keys and values: its gradient is the sum of the three", "", float, llm::bf16) {
+  using X = llm::Tensor<TestType, Shape<dyn, dyn, 2, 8>, llm::Cpu>;
+  X x = X::empty({2, 70});  // several tiles of keys
+  llm::Cpu::fill_normal<TestType>(x.data(), x.numel(), 5, 0, 1.0);
+  X dy = X::empty(x.shape());
+  llm::Cpu::fill_normal<TestType>(dy.data(), dy.numel(), 5, 1, 1.0);
+  X q = x.clone(), k = x.clone(), v = x.clone();
+  for (X* const leaf : {&x, &q, &k, &v}) leaf->track();
+  for (int pass = 0; pass < 2; ++pass) {  // the second one adds to what is there
+    llm::Tape together;
+    together.backward(llm::attention(x, x, x), dy);
+    llm::Tape apart;
+    apart.backward(llm::attention(q, k, v), dy);
+    const auto sum = x.grad().to_vector(), a = q.grad().to_vector(), b = k.grad().to_vector(), c = v.grad().to_vector();
+    double worst = 0;
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      worst = (std::max)(worst,
+                         std::abs(static_cast<double>(static_cast<float>(sum[i]) -
+                                                      (static_cast<float>(a[i]) + static_cast<float>(b[i]) + static_cast<float>(c[i])))));
+    CHECK(worst < (sizeof(TestType) == 2 ? 0.1 : 1e-5));
+  }
+}

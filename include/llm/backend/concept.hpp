@@ -3,7 +3,8 @@
 // Letters: M rows of a product, N outputs, K inputs; B batch, T query time, S key time, H query heads, K KV heads, E head width,
 // V vocabulary. All matrices are row-major and dense unless strides are named; all sizes are 64-bit.
 // `compute` is compute_t<T>: double for double, float for float and bf16. Kernels read T, compute in `compute`, write T.
-// A gradient output d_x comes with `bool add`: true adds to what is there, false overwrites (the memory may be uninitialised).
+// A gradient output d_x comes with `bool add`: true adds to what is there, false overwrites (the memory may be uninitialised). Two gradient
+// outputs of one call may be the same memory (an op on x and x): both sums must arrive there.
 // Kernels do not check their arguments; ops do. A null pointer is allowed only where said. Empty sizes are allowed everywhere.
 #pragma once
 

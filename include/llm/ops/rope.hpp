@@ -75,6 +75,9 @@ Tensor<T, S, Backend> rope(const Tensor<T, S, Backend>& x, const RopeTables<Widt
   static_assert(detail::has_rank<S::rank, 4>, "llm::rope(x [B, T, H, E], tables, positions): x must have rank 4");
   static_assert(detail::rope_fits<detail::axis<S, 3>, Width>,
                 "llm::rope(x [B, T, H, E], tables, positions): the rotated width must not exceed the head width E");
+  if (positions.starts)
+    detail::require_equal("llm::rope(x [B, T, H, E], tables, positions)", "B of x", x.extent(0), "starts", positions.starts.numel());
+  if (positions.start < 0) throw ShapeError(detail::concat("llm::rope: position ", positions.start, " is negative"));
   const std::int64_t end = positions.furthest + x.extent(1);
   if (end > tables.cos.extent(0))
     throw ShapeError(detail::concat("llm::rope: position ", end - 1, " is beyond the tables' ", tables.cos.extent(0),

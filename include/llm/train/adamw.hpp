@@ -51,7 +51,8 @@ class AdamW {
   /// One update with learning rate lr; consumes and clears the gradients. A parameter without gradient is left alone.
   /// Throws NumericError when a gradient is not finite: no weight, moment or gradient is changed then.
   void step(double lr) {
-    if (!(lr >= 0.0)) throw ValueError(detail::concat("llm::AdamW::step: learning rate ", lr, " must not be negative"));
+    if (!(lr >= 0.0 && std::isfinite(lr)))
+      throw ValueError(detail::concat("llm::AdamW::step: learning rate ", lr, " must be finite and not negative"));
     require_finite();
     ++steps_;
     AdamWArgs args{.lr = lr, .beta1 = options_.beta1, .beta2 = options_.beta2, .eps = options_.eps};
@@ -69,7 +70,11 @@ class AdamW {
 
   /// Updates made so far.
   std::int64_t steps() const { return steps_; }
-  void set_steps(std::int64_t steps) { steps_ = steps; }
+  /// For a run that goes on. Throws ValueError when negative.
+  void set_steps(std::int64_t steps) {
+    if (steps < 0) throw ValueError(detail::concat("llm::AdamW::set_steps: ", steps, " is negative"));
+    steps_ = steps;
+  }
   const AdamWOptions& options() const { return options_; }
   /// Moments and master weights in the model's parameter order, for checkpoints.
   std::vector<State>& states() { return states_; }

@@ -69,3 +69,12 @@ TEST_CASE("The last position of the tables can be used, the next is an error") {
   CHECK_NOTHROW(turned(x, 7, tables));
   CHECK_THROWS_WITH(turned(x, 8, tables), Catch::Contains("position 8 is beyond the tables' 8 positions"));
 }
+
+TEST_CASE("Positions below 0, and starts of another number of rows, are errors") {
+  using X = llm::Tensor<float, llm::Shape<llm::dyn, llm::dyn, 1, 4>>;
+  const auto tables = llm::RopeTables<4, llm::Cpu>::build(8, 10000.0, false);
+  const X x = X::zeros({3, 1});
+  CHECK_THROWS_WITH(llm::rope(x, tables, llm::Positions<llm::Cpu>::from(-1)), Catch::Contains("position -1 is negative"));
+  const auto two = llm::Tensor<std::int64_t, llm::Shape<llm::dyn>>::from(std::vector<std::int64_t>{1, 2}, {2});
+  CHECK_THROWS_WITH(llm::rope(x, tables, {0, two, 2}), Catch::Contains("B of x is 3 but starts is 2"));
+}

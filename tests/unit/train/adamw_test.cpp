@@ -69,3 +69,14 @@ TEST_CASE("options out of range are errors") {
   CHECK_THROWS_AS(optimizer.step(std::nan("")), llm::ValueError);
   CHECK_THROWS_AS(llm::clip_grad_norm(model, 0.0), llm::ValueError);
 }
+
+TEST_CASE("a learning rate or a step count that cannot be is refused, and nothing changes") {
+  auto model = Double::random(1);
+  llm::AdamW optimizer(model);
+  set_gradients(model, 2.0);
+  const auto before = all_weights(model);
+  for (const double lr : {-1.0, std::nan(""), HUGE_VAL}) CHECK_THROWS_AS(optimizer.step(lr), llm::ValueError);
+  CHECK_THROWS_AS(optimizer.set_steps(-1), llm::ValueError);
+  CHECK(optimizer.steps() == 0);
+  CHECK(all_weights(model) == before);
+}
