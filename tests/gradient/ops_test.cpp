@@ -136,6 +136,11 @@ TEMPLATE_TEST_CASE("Gradient through recompute", "[gradient]", llm::Reference, l
   check(llm::check_gradient([&] { return llm::recompute(block, llm::recompute(block, x)); }, x, w));
 }
 
+TEST_CASE("A head without rows: no loss, no division by zero") {
+  const auto x = Tensor<Shape<dyn, 4>, llm::Cpu>::empty({0}), weight = Tensor<Shape<dyn, 4>, llm::Cpu>::empty({0});
+  CHECK(llm::head_loss(x, weight, llm::Tensor<llm::Token, Shape<dyn>>::empty({0})).item() == 0.0);
+}
+
 TEMPLATE_TEST_CASE("One tensor as queries, keys and values: its gradient is the sum of the three", "", float, llm::bf16) {
   using X = llm::Tensor<TestType, Shape<dyn, dyn, 2, 8>, llm::Cpu>;
   X x = X::empty({2, 70});  // several tiles of keys

@@ -14,13 +14,20 @@
 
 namespace llm {
 
-struct TrainingOptions : LossOptions {
+/// How a loss is computed: `{.denominator = targets, .recompute = true}`. The first three fields are those of LossOptions.
+struct TrainingOptions {
+  std::int64_t ignore_index = LossOptions{}.ignore_index;
+  std::int64_t denominator = LossOptions{}.denominator;
+  std::int64_t chunk_bytes = LossOptions{}.chunk_bytes;
   bool recompute = false;  // keep only each block's input and run the block again in backward
+
+  LossOptions loss() const { return {ignore_index, denominator, chunk_bytes}; }
 };
 
 /// A decoder-only transformer whose whole wiring follows from one Config. C must have static storage: `inline constexpr Config`.
 /// Weights: Trainable<T> with T float, double or bf16. Backend: Cpu, or Reference (plain loops).
-/// Move-only; clone() copies. A const model may be used by many threads at once, each with a cache of its own.
+/// Move-only; clone() copies. A const model may be used by many threads at once, each with a cache of its own; its gradients are one set,
+/// so one thread at a time runs backward.
 /// Ids are [B, T]; logits [B, T, V].
 template <const Config& C, class Weights = Trainable<float>, class Backend = Cpu>
 class LLM {

@@ -218,7 +218,7 @@ auto LLM<C, Weights, Backend>::loss(const Ids& inputs, const Ids& targets, const
                         targets.extent(0));
   detail::require_equal("llm::LLM::loss(inputs [B, T], targets [B, T])", "T of inputs", inputs.extent(1), "T of targets",
                         targets.extent(1));
-  return head_loss(run(inputs, options.recompute), head_weight(), targets, options);
+  return head_loss(run(inputs, options.recompute), head_weight(), targets, options.loss());
 }
 
 template <const Config& C, class Weights, class Backend>

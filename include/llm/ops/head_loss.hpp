@@ -57,7 +57,7 @@ Tensor<compute_t<T>, Shape<>, Backend> head_loss(const Tensor<T, SX, Backend>& x
   detail::require_equal(name, "rows of x", rows, "the number of targets", targets.numel());
   detail::require_equal(name, "D of x", d, "D of the weight", weight.extent(1));
   const double scale = detail::loss_scale(options, detail::count_targets<Backend>(name, targets.data(), rows, v, options.ignore_index));
-  const std::int64_t fit = options.chunk_bytes / (v * static_cast<std::int64_t>(sizeof(T)));
+  const std::int64_t fit = options.chunk_bytes / ((std::max)(v, std::int64_t{1}) * static_cast<std::int64_t>(sizeof(T)));
   const std::int64_t chunk = (std::clamp)(fit, std::int64_t{1}, (std::max)(rows, std::int64_t{1}));
   using Stat = Tensor<compute_t<T>, Shape<dyn>, Backend>;
   auto losses = Stat::empty({rows}), lse = Stat::empty({rows});

@@ -1,6 +1,7 @@
 // Tensor: elements of one type in a shape whose extents are constants or known at run time.
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -56,6 +57,10 @@ class Tensor {
     Tensor t = empty(shape);
     t.assign(values);
     return t;
+  }
+  /// `from({1, 2, 3}, {1, 3})`
+  static Tensor from(std::initializer_list<T> values, const S& shape = {}) {
+    return from(std::span<const T>(values.begin(), values.size()), shape);
   }
   /// Overwrites all elements with host values. Throws ShapeError when their number differs.
   void assign(std::span<const T> values) {

@@ -135,6 +135,14 @@ TEST_CASE("A loss of ignored targets alone is 0, with gradients of 0 [ignore_all
   });
 }
 
+TEST_CASE("Options of a loss stand in one list") {
+  const Model model = Model::random(1);
+  const auto inputs = Model::Ids::from({1, 2, 3}, {1, 3}), targets = Model::Ids::from({2, 3, -1}, {1, 3});
+  const double mean = model.loss(inputs, targets, {.ignore_index = -1}).item();
+  const double part = model.loss(inputs, targets, {.ignore_index = -1, .denominator = 8, .chunk_bytes = 1, .recompute = true}).item();
+  CHECK(part == Approx(mean * 2 / 8));
+}
+
 TEST_CASE("The cache: lengths, limits, rows, and what an error leaves [ctx]") {
   const Model model = Model::random(1);
   Model::Cache cache(2, 10);
