@@ -28,7 +28,7 @@ constexpr std::size_t end_of_control_sequence(std::string_view text, std::size_t
 /// Where a command string ends that begins at `at`: after BEL or ESC \. One without an end is taken for no string.
 constexpr std::size_t end_of_command_string(std::string_view text, std::size_t at) {
   const std::size_t bell = text.find('\a', at);
-  const std::size_t terminator = text.find("\x1b\\", at);
+  const std::size_t terminator = text.substr(0, bell).find("\x1b\\", at);  // no further: a text has many strings
   if (bell == text.npos && terminator == text.npos) return at;
   return bell < terminator ? bell + 1 : terminator + 2;
 }
