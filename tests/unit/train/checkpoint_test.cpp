@@ -213,6 +213,69 @@ TEST_CASE("missing, extra, misshapen and wrongly typed tensors are named, and no
   }
 }
 
+namespace {
+constexpr llm::Config tied = [] {
+  llm::Config c = tiny;
+  c.tie_embeddings = true;
+  return c;
+}();
+}  // namespace
+
+TEST_CASE("a tied model's file has no head: it loads, and logits are E x [tied_missing]") {
+  using Tied = llm::LLM<tied, llm::Trainable<double>>;
+  const TemporaryFolder folder;
+  Training<Tied> run;
+  run.train(2);
+  llm::save_checkpoint(folder.path(), run.model, run.optimizer, run.batches.state());
+  CHECK(llm::SafetensorsFile::open(llm::checkpoint_path(folder.path())).find("lm_head.weight") == nullptr);
+  auto loaded = Tied::random(9);
+  llm::load_weights(folder.path(), loaded);
+  const auto ids = Tied::Ids::from({3, 1, 4}, {1, 3});
+  const auto logits = loaded(ids).to_vector();
+  const auto x = loaded.hidden_states(ids).back().to_vector();
+  loaded.for_each_parameter([&](const auto& p) {
+    if (p.name() != "model.embed_tokens.weight") return;
+    const auto e = p.tensor().to_vector();
+    for (std::size_t t = 0; t < 3; ++t)
+      for (std::size_t v = 0; v < std::size_t{Tied::V}; ++v) {
+        double sum = 0;
+        for (std::size_t d = 0; d < std::size_t{Tied::D}; ++d) sum += e[v * std::size_t{Tied::D} + d] * x[t * std::size_t{Tied::D} + d];
+        REQUIRE(logits[t * std::size_t{Tied::V} + v] == Approx(sum).margin(1e-12));
+      }
+  });
+}
+
+TEST_CASE("a head beside a tied embedding is refused, equal or not: a checkpoint never has one [tied_redundant]") {
+  using Tied = llm::LLM<tied>;
+  const TemporaryFolder folder;
+  Training<Tied> run;
+  llm::save_checkpoint(folder.path(), run.model, run.optimizer, run.batches.state());
+  const std::string path = llm::checkpoint_path(folder.path());
+  std::vector<std::vector<std::byte>> contents;
+  std::vector<llm::TensorToWrite> tensors;
+  std::map<std::string, std::string> metadata;
+  {
+    const auto file = llm::SafetensorsFile::open(path);
+    metadata = file.metadata();
+    contents.reserve(file.tensors().size() + 1);
+    for (const auto& entry : file.tensors()) {
+      contents.emplace_back(entry.bytes.begin(), entry.bytes.end());
+      tensors.push_back({entry.name, entry.dtype, entry.shape, contents.back()});
+    }
+    const auto& embedding = file.at("model.embed_tokens.weight");
+    contents.emplace_back(embedding.bytes.begin(), embedding.bytes.end());
+    tensors.push_back({"lm_head.weight", embedding.dtype, embedding.shape, contents.back()});
+  }
+  for (const bool equal : {true, false}) {
+    if (!equal) contents.back()[0] ^= std::byte{1};
+    llm::write_safetensors(path, tensors, metadata);
+    auto model = Tied::random(9);
+    const auto before = all_weights(model);
+    CHECK_THROWS_WITH(llm::load_weights(folder.path(), model), Catch::Contains("'lm_head.weight', which the model has not"));
+    CHECK(all_weights(model) == before);
+  }
+}
+
 TEST_CASE("metadata that is missing, unknown or wrong is named") {
   Forged f;
   const auto replace = [&](const char* key, const std::string& from, const std::string& to) {
