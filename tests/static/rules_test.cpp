@@ -32,8 +32,6 @@ requires(!valid_config<C>) struct Model<C> {
 static_assert(valid_config<modern_small<128>> && valid_config<llama_small<512>> && valid_config<gpt2_small<8192>>);
 static_assert(Model<modern_small<8192>>::parameter_count - Model<modern_small<128>>::parameter_count == 2 * 128 * (8192 - 128));
 static_assert(!std::is_same_v<Model<modern_small<128>>, Model<modern_small<512>>>);
-static_assert(train_vocabulary(65) == 128 && train_vocabulary(128) == 128 && train_vocabulary(129) == 512);
-static_assert(train_vocabulary(2580) == 4096 && train_vocabulary(8192) == 8192);
 
 constexpr Config swapped = [] {
   Config config = seed_502m;

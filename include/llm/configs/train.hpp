@@ -1,26 +1,12 @@
 // Small models for training on a text, one for each size of vocabulary, since a character vocabulary depends on the text.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
-#include <llm/core/error.hpp>
 #include <llm/model/account.hpp>
 #include <llm/model/config.hpp>
 
 namespace llm::configs {
-
-/// The compiled-in vocabulary sizes: ASCII text, most alphabets, Chinese poems, all common Chinese characters.
-inline constexpr std::array<std::int64_t, 4> train_vocabularies{128, 512, 4096, 8192};
-
-/// The smallest compiled-in vocabulary that holds `tokens` tokens; the ids beyond them never occur in the text.
-/// Throws ValueError when none does.
-constexpr std::int64_t train_vocabulary(std::int64_t tokens) {
-  for (const std::int64_t size : train_vocabularies)
-    if (tokens <= size) return size;
-  throw ValueError(detail::concat("llm::configs::train_vocabulary: ", tokens, " tokens exceed the largest compiled-in vocabulary, ",
-                                  train_vocabularies.back()));
-}
 
 /// The modern dense model: QK-norm before interleaved RoPE, grouped-query attention, SwiGLU, a head of its own.
 template <std::int64_t Vocabulary>

@@ -1,8 +1,9 @@
-// A batch of token windows, as plain vectors.
+// A batch of token windows, as plain vectors, and the iterator of what gives batches.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,32 @@ struct Batch {
       targets[at] = tokens[static_cast<std::size_t>(start + i + 1)];
     }
   }
+};
+
+/// The iterator of a range of batches, made by its begin(). Windows has a batch_ and advance(), which loads the next one into it and is
+/// false when there is none.
+template <class Windows>
+class BatchIterator {
+ public:
+  using iterator_concept = std::input_iterator_tag;
+  using value_type = Batch;
+  using difference_type = std::ptrdiff_t;
+
+  BatchIterator() = default;
+  explicit BatchIterator(Windows& windows) : windows_(&windows), at_end_(!windows.advance()) {}
+
+  const Batch& operator*() const { return windows_->batch_; }
+  const Batch* operator->() const { return &windows_->batch_; }
+  BatchIterator& operator++() {
+    at_end_ = !windows_->advance();
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  friend bool operator==(const BatchIterator& at, std::default_sentinel_t) { return at.at_end_; }
+
+ private:
+  Windows* windows_ = nullptr;
+  bool at_end_ = true;
 };
 
 }  // namespace llm

@@ -47,29 +47,7 @@ class RandomWindows {
   }
   RandomWindows(std::vector<std::int32_t>&& tokens, const RandomWindowsOptions& options) = delete;
 
-  class iterator {
-   public:
-    using iterator_concept = std::input_iterator_tag;
-    using value_type = Batch;
-    using difference_type = std::ptrdiff_t;
-
-    iterator() = default;
-    const Batch& operator*() const { return windows_->batch_; }
-    const Batch* operator->() const { return &windows_->batch_; }
-    iterator& operator++() {
-      at_end_ = !windows_->advance();
-      return *this;
-    }
-    void operator++(int) { ++*this; }
-    friend bool operator==(const iterator& at, std::default_sentinel_t) { return at.at_end_; }
-
-   private:
-    friend class RandomWindows;
-    explicit iterator(RandomWindows& windows) : windows_(&windows), at_end_(!windows.advance()) {}
-
-    RandomWindows* windows_ = nullptr;
-    bool at_end_ = true;
-  };
+  using iterator = BatchIterator<RandomWindows>;
 
   /// Visits the batch of state().step first: step 0, or where a loop was left, or what was restored.
   iterator begin() { return iterator(*this); }
@@ -89,6 +67,8 @@ class RandomWindows {
   }
 
  private:
+  friend iterator;
+
   /// Loads the next batch; false when there is none.
   bool advance() {
     if (state_.step >= options_.steps) return false;

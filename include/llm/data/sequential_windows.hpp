@@ -35,29 +35,7 @@ class SequentialWindows {
   }
   SequentialWindows(std::vector<std::int32_t>&& tokens, const SequentialWindowsOptions& options) = delete;
 
-  class iterator {
-   public:
-    using iterator_concept = std::input_iterator_tag;
-    using value_type = Batch;
-    using difference_type = std::ptrdiff_t;
-
-    iterator() = default;
-    const Batch& operator*() const { return windows_->batch_; }
-    const Batch* operator->() const { return &windows_->batch_; }
-    iterator& operator++() {
-      at_end_ = !windows_->advance();
-      return *this;
-    }
-    void operator++(int) { ++*this; }
-    friend bool operator==(const iterator& at, std::default_sentinel_t) { return at.at_end_; }
-
-   private:
-    friend class SequentialWindows;
-    explicit iterator(SequentialWindows& windows) : windows_(&windows), at_end_(!windows.advance()) {}
-
-    SequentialWindows* windows_ = nullptr;
-    bool at_end_ = true;
-  };
+  using iterator = BatchIterator<SequentialWindows>;
 
   iterator begin() {
     next_ = 0;
@@ -69,6 +47,8 @@ class SequentialWindows {
   std::int64_t target_count() const { return static_cast<std::int64_t>(tokens_.size()) - 1; }
 
  private:
+  friend iterator;
+
   bool advance() {
     const std::int64_t left = target_count() - next_;
     if (left == 0) return false;
