@@ -87,7 +87,7 @@ class TextTest(Tree):
         self.assertIn("a.hpp:3", self.complaints("core/a.hpp", "int x = std::max(1, 2);"))
         self.assertIn("a.hpp:3", self.complaints("core/a.hpp", "int x = std::numeric_limits<int>::min();"))
 
-    def test_openmp_loop_forms(self):
+    def test_openmp_loop_forms(self):  # [msvc_omp]
         for pragma, loop, said in [("parallel for", "for (std::size_t i = 0; i < n; ++i)", "signed"),
                                    ("parallel for", "for (auto& x : all)", "signed"),
                                    ("parallel for collapse(2)", "for (int i = 0; i < n; ++i)", "'collapse'"),

@@ -106,7 +106,7 @@ TEST_CASE("sums have the same bits on any number of threads [threads]") {
   });
 }
 
-TEST_CASE("set_num_threads says how many threads are used [threads]") {
+TEST_CASE("set_num_threads says how many threads are used: one without OpenMP [threads][no_omp]") {
   CHECK(llm::num_threads() >= 1);
   llm::set_num_threads(3);
   CHECK(llm::num_threads() == (llm::cpu::has_threads ? 3 : 1));

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <llm/autograd/tape.hpp>
@@ -133,6 +134,16 @@ TEST_CASE("A loss of ignored targets alone is 0, with gradients of 0 [ignore_all
   model.for_each_parameter([](auto& p) {
     for (const float g : p.tensor().grad().to_vector()) REQUIRE(g == 0.0f);
   });
+}
+
+TEST_CASE("Batch and time are run-time numbers, widths are part of the type [dyn_T]") {
+  const Model model = Model::random(1);
+  Model::Cache cache(2);
+  static_assert(std::is_same_v<decltype(model(ids(1, 1))), llm::Tensor<float, llm::Shape<llm::dyn, llm::dyn, 97>>>);
+  static_assert(std::is_same_v<decltype(model(ids(1, 1), cache)), decltype(model(ids(1, 1)))>);
+  for (const std::int64_t time : {5, 1, 3})  // prefill and decode are one type, whatever the past
+    CHECK(model(ids(2, time), cache).shape() == llm::Shape<llm::dyn, llm::dyn, 97>(2, time));
+  CHECK(cache.length() == 9);
 }
 
 TEST_CASE("Options of a loss stand in one list") {
