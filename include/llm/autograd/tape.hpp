@@ -49,6 +49,7 @@ class Tape {
   /// until backward has called op.backward(), or the tape dies.
   template <class T, class S, class B, class Op>
   void record(const Tensor<T, S, B>& y, Op op) {
+    if (!y.slot()) throw Error("llm::Tape::record: the result has no place for its gradient (hint: call output_gradient(y) first)");
     auto& records = arena_->records;
     if (size_ == records.size()) records.resize(records.size() < 64 ? 64 : 2 * records.size());
     static_assert(sizeof(Op) <= detail::TapeArena::chunk_bytes && alignof(Op) <= alignof(std::max_align_t));

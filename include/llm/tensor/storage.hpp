@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -136,6 +137,13 @@ class LLM_SHARED Pool final : public BufferHome {
   /// Gives every unused block back to the system.
   void trim() {
     const std::lock_guard lock(mutex_);
+    release_unused();
+  }
+
+ private:
+  Pool() = default;
+
+  void release_unused() noexcept {
     for (Buffer*& list : free_)
       while (Buffer* const buffer = list) {
         list = buffer->next;
@@ -145,18 +153,24 @@ class LLM_SHARED Pool final : public BufferHome {
       }
   }
 
- private:
-  Pool() = default;
+  /// From the system; when it has no more, once again after it got the unused blocks back.
+  void* allocate_data(std::size_t capacity) {
+    try {
+      return Memory::allocate(capacity);
+    } catch (...) {
+      release_unused();
+      return Memory::allocate(capacity);
+    }
+  }
 
   Buffer* obtain(std::size_t capacity) {
-    void* const data = Memory::allocate(capacity);
-    auto* const buffer = new Buffer;
+    auto buffer = std::make_unique<Buffer>();
     buffer->capacity = capacity;
-    buffer->data = data;
+    buffer->data = allocate_data(capacity);
     buffer->home = this;
     statistics_.reserved += static_cast<std::int64_t>(capacity);
     ++statistics_.system_allocations;
-    return buffer;
+    return buffer.release();
   }
 
   std::mutex mutex_;

@@ -129,6 +129,15 @@ TEST_CASE("backward of something that was not recorded is an error") {
   CHECK_THROWS_WITH(tape.backward(y, Vector::full({}, 1.0)), Catch::Contains("nothing tracked"));
 }
 
+TEST_CASE("An op that gives its result no gradient is told so when it records") {
+  struct Op {
+    void backward() {}
+  };
+  llm::Tape tape;
+  CHECK_THROWS_WITH(tape.record(leaf(1.0).detach(), Op{}), Catch::Contains("output_gradient"));
+  CHECK(tape.size() == 0);
+}
+
 TEST_CASE("Gradients of intermediates are gone after backward, unless asked for") {
   Vector x = leaf(1.0);
   llm::Tape tape;
