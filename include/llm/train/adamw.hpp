@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include <llm/backend/concept.hpp>
@@ -35,6 +36,7 @@ class AdamW {
 
   template <class Model>
   explicit AdamW(Model& model, const AdamWOptions& options = {}) : options_(options) {
+    static_assert(!std::is_const_v<Model>, "llm::AdamW(model): the model is const, but an optimizer changes its parameters");
     check(options);
     model.for_each_parameter([&](auto& p) {
       using Moment = typename State::Moment;

@@ -18,6 +18,7 @@
 #include <llm/io/safetensors.hpp>
 #include <llm/tensor/host_memory.hpp>
 #include <llm/train/checkpoint_info.hpp>
+#include <llm/train/clip.hpp>
 
 namespace llm {
 
@@ -193,13 +194,13 @@ CheckpointInfo load_checkpoint(const std::string& folder, Model& model, Optimize
   restore.finish("");
   restore.commit();
   optimizer.set_steps(info.optimizer_steps);
-  model.for_each_parameter([](auto& p) { p.tensor().clear_grad(); });
+  clear_gradients(model);
   return info;
 }
 
-/// Restores the weights alone, for generation or a fresh optimizer. A model with a smaller max_seq_len than the file's fits when its
-/// positions are not learned. Make the optimizer afterwards: one that exists would keep its old master weights.
-/// Throws as load_checkpoint does; nothing is changed then.
+/// Restores the weights alone, for generation or a fresh optimizer. Gradients are cleared. A model with a smaller max_seq_len than the
+/// file's fits when its positions are not learned. Make the optimizer afterwards: one that exists would keep its old master weights. Throws
+/// as load_checkpoint does; nothing is changed then.
 template <class Model>
 CheckpointInfo load_weights(const std::string& folder, Model& model) {
   namespace cp = detail::checkpoint;
@@ -212,6 +213,7 @@ CheckpointInfo load_weights(const std::string& folder, Model& model) {
   cp::restore_parameters(model, restore);
   restore.finish("optimizer.");
   restore.commit();
+  clear_gradients(model);
   return info;
 }
 

@@ -1,4 +1,4 @@
-// Clipping of gradients by their global norm.
+// A model's gradients as a whole: their global norm, clipping by it, and forgetting them.
 #pragma once
 
 #include <cmath>
@@ -36,6 +36,12 @@ double clip_grad_norm(Model& model, double max_norm) {
     if (p.tensor().has_grad()) Backend::template scale<T>(p.tensor().grad().data(), p.numel(), scale);
   });
   return norm;
+}
+
+/// Forgets all gradients: to go on after a step that was refused. AdamW::step clears them by itself.
+template <class Model>
+void clear_gradients(Model& model) {
+  model.for_each_parameter([](auto& p) { p.tensor().clear_grad(); });
 }
 
 }  // namespace llm

@@ -56,6 +56,8 @@ TEST_CASE("clipping scales all gradients to the norm, small ones stay") {
   CHECK(llm::grad_norm(model) == norm);
   CHECK(llm::clip_grad_norm(model, 1.0) == norm);
   CHECK(llm::grad_norm(model) == Approx(1.0).epsilon(1e-6));
+  llm::clear_gradients(model);
+  CHECK(llm::grad_norm(model) == 0.0);
 }
 
 TEST_CASE("options out of range are errors") {

@@ -131,8 +131,15 @@ TEST_CASE("loading clears gradients, and an optimizer of another model is refuse
     tape.backward(run.model.loss(ids, ids));
   }
   llm::save_checkpoint(folder.path(), run.model, run.optimizer, run.batches.state());
+  auto fresh = Tiny::random(3);
+  {
+    llm::Tape tape;
+    const auto ids = Tiny::Ids::full({1, 4}, 3);
+    tape.backward(fresh.loss(ids, ids));
+  }
   llm::load_checkpoint(folder.path(), run.model, run.optimizer);
-  run.model.for_each_parameter([](auto& p) { CHECK_FALSE(p.tensor().has_grad()); });
+  llm::load_weights(folder.path(), fresh);
+  for (auto* const model : {&run.model, &fresh}) model->for_each_parameter([](auto& p) { CHECK_FALSE(p.tensor().has_grad()); });
   auto other = Tiny::random(1);
   CHECK_THROWS_AS(llm::load_checkpoint(folder.path(), other, run.optimizer), llm::ValueError);
   CHECK_THROWS_AS(llm::save_checkpoint(folder.path(), other, run.optimizer, {}), llm::ValueError);
