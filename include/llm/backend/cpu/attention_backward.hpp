@@ -73,8 +73,11 @@ class GradientTask {
   }
 
   void start_queries() {
+    for (std::int64_t h = 0; h < group_; ++h) {
+      const std::int64_t at = reference::query_offset(a_, b_, 0, first_head_ + h);
+      Kernels::template dot_rows_in_order<T>(g_.dy + at, g_.y + at, a_.H * a_.E, a_.T, a_.E, dots_ + h * a_.T);
+    }
     for_queries([&](std::int64_t i, std::int64_t at) {
-      dots_[i] = Kernels::template dot<T, T>(g_.dy + at, g_.y + at, a_.E);
       if constexpr (in_place) {
         if (!g_.add_dq) std::fill(g_.dq + at, g_.dq + at + a_.E, 0.0f);
       } else {

@@ -44,8 +44,11 @@ struct AttentionRows {
       return;
     }
     hide(scores, n, begin, end);
+    // Rounded by themselves, as forward rounds them: a multiply-add here would give large scores another last bit, and the weights
+    // would no longer be those that made y.
+    for (std::int64_t i = 0; i < n; i += width) store(scores + i, load(scores + i) * scale);
     for (std::int64_t i = 0; i < n; i += width) {
-      const vf p = exponential(load(scores + i) * scale - lse);
+      const vf p = exponential(load(scores + i) - lse);
       store(scores + i, p);
       store(dweights + i, p * (load(dweights + i) - dot) * scale);
     }
@@ -77,11 +80,23 @@ struct AttentionRows {
     }
   }
 
-  template <class A, class B>
-  LLM_KERNEL static float dot(const A* a, const B* b, std::int64_t n) {
-    vf total = splat(0);
-    for (std::int64_t i = 0; i < n; i += width) total = multiply_add(load(a + i, n - i), load(b + i, n - i), total);
-    return horizontal_sum(total);
+  /// out[i] = a[i, :] . b[i, :] for rows of n elements, each added up in the order of the products of tiles: where a query looks at one
+  /// key alone, dy.y is then dy.v to the last bit, and their difference 0.
+  template <class T>
+  LLM_KERNEL static void dot_rows_in_order(const T* a, const T* b, std::int64_t stride, std::int64_t rows, std::int64_t n, float* out) {
+    std::int64_t i = 0;
+    for (; i + 4 <= rows; i += 4) {  // four rows at a time, since one sum waits for itself
+      const T *p = a + i * stride, *q = b + i * stride;
+      float sums[4] = {};
+      for (std::int64_t e = 0; e < n; ++e)
+        for (int r = 0; r < 4; ++r) sums[r] += static_cast<float>(p[r * stride + e]) * static_cast<float>(q[r * stride + e]);
+      for (int r = 0; r < 4; ++r) out[i + r] = sums[r];
+    }
+    for (; i < rows; ++i) {
+      float sum = 0.0f;
+      for (std::int64_t e = 0; e < n; ++e) sum += static_cast<float>(a[i * stride + e]) * static_cast<float>(b[i * stride + e]);
+      out[i] = sum;
+    }
   }
 
   template <class T>
