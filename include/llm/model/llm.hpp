@@ -31,6 +31,10 @@ struct TrainingOptions {
 /// Ids are [B, T]; logits [B, T, V].
 template <const Config& C, class Weights = Trainable<float>, class Backend = Cpu>
 class LLM {
+  static_assert(detail::trainable_weights<Weights>,
+                "llm::LLM<config, Weights, Backend>: Weights must be llm::Trainable<T> with T float, double or llm::bf16 (a layer may be "
+                "llm::Frozen, a whole model not yet)");
+
  public:
   using P = Parts<C, Weights, Backend>;
   using T = typename Weights::value_type;

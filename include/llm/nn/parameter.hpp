@@ -20,6 +20,13 @@ struct Frozen {
   using value_type = float;
 };
 
+namespace detail {
+template <class Weights>
+inline constexpr bool trainable_weights = false;
+template <class T>
+inline constexpr bool trainable_weights<Trainable<T>> = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, bf16>;
+}  // namespace detail
+
 /// What a parameter is, which decides how it is initialised.
 enum class ParameterKind : std::uint8_t { matrix, residual_output, gain, bias };
 
