@@ -91,7 +91,7 @@ class KvCache {
   }
   Positions<Backend> positions(const Plan& plan) const {
     if (plan.uniform) return Positions<Backend>::from(plan.start);
-    return {0, starts_, plan.furthest};
+    return {0, {starts_.buffer(), {}, {plan.count}}, plan.furthest};  // of the rows of this pass
   }
   void commit(const Plan& plan) {
     for (std::int64_t row = plan.first; row < plan.first + plan.count; ++row)

@@ -89,12 +89,14 @@ struct AttentionRows {
       const T *p = a + i * stride, *q = b + i * stride;
       float sums[4] = {};
       for (std::int64_t e = 0; e < n; ++e)
-        for (int r = 0; r < 4; ++r) sums[r] += static_cast<float>(p[r * stride + e]) * static_cast<float>(q[r * stride + e]);
+        for (int r = 0; r < 4; ++r)
+          sums[r] = multiply_add_one(static_cast<float>(p[r * stride + e]), static_cast<float>(q[r * stride + e]), sums[r]);
       for (int r = 0; r < 4; ++r) out[i + r] = sums[r];
     }
     for (; i < rows; ++i) {
       float sum = 0.0f;
-      for (std::int64_t e = 0; e < n; ++e) sum += static_cast<float>(a[i * stride + e]) * static_cast<float>(b[i * stride + e]);
+      for (std::int64_t e = 0; e < n; ++e)
+        sum = multiply_add_one(static_cast<float>(a[i * stride + e]), static_cast<float>(b[i * stride + e]), sum);
       out[i] = sum;
     }
   }

@@ -122,8 +122,27 @@ LLM_SIMD vf square_root(vf v) { return std::sqrt(v); }
 
 LLM_SIMD vf rounded_to(const float*, vf v) { return v; }
 
-/// a * b + c; fused where the target has it.
+/// a * b + c, fused where the target can. Said in full for g++: left to itself it fuses some products of a chain and not others, as it
+/// thinks best for the CPU of -march, and a result would depend on the block that computed it. clang always fuses.
+#if defined(__clang__) || !LLM_X86 || LLM_SIMD_WIDTH == 1
 LLM_SIMD vf multiply_add(vf a, vf b, vf c) { return a * b + c; }
+#elif LLM_SIMD_WIDTH == 16
+LLM_SIMD vf multiply_add(vf a, vf b, vf c) { return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4); }
+#elif LLM_SIMD_WIDTH == 8
+LLM_SIMD vf multiply_add(vf a, vf b, vf c) { return __builtin_ia32_vfmaddps256(a, b, c); }
+#elif defined(__FMA__)
+LLM_SIMD vf multiply_add(vf a, vf b, vf c) { return __builtin_ia32_vfmaddps(a, b, c); }
+#else
+LLM_SIMD vf multiply_add(vf a, vf b, vf c) { return a * b + c; }
+#endif
+/// The same for one number, rounded as in a vector.
+LLM_SIMD float multiply_add_one(float a, float b, float c) {
+#if defined(LLM_SIMD_X86) || defined(__FMA__)
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
 
 /// The first `left` elements at p, the rest 0.
 template <class T>
