@@ -34,7 +34,8 @@ inline constexpr llm::Config gpt2{.vocab_size = 300,
                                   .qkv_bias = true,
                                   .attention_out_bias = true,
                                   .mlp_bias = true};
-inline constexpr llm::Config wide{.vocab_size = 3000, .d_model = 768, .n_layers = 1, .n_heads = 12, .n_kv_heads = 4, .ffn_dim = 2048, .max_seq_len = 256};
+inline constexpr llm::Config wide{
+    .vocab_size = 3000, .d_model = 768, .n_layers = 1, .n_heads = 12, .n_kv_heads = 4, .ffn_dim = 2048, .max_seq_len = 256};
 
 template <class Model>
 typename Model::Ids some_ids(std::int64_t batch, std::int64_t length) {
