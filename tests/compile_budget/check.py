@@ -2,7 +2,7 @@
 """Holds the compile-time budget of one pinned program, and records what it costs.
 
 Compiles program.cpp with 2 and with 32 layers. Fails when the deep model costs more template instantiations or memory than the shallow one,
-or when either exceeds its budget. Wall time is recorded, never judged: it depends on what else the machine does. umbrella.cpp, which only
+or when either exceeds its budget. Time is recorded, never judged: it depends on what else the machine does. umbrella.cpp, which only
 includes the front doors, is recorded too.
 
 Usage: check.py --root ROOT --out FILE [compiler options]. Exit status 77 when clang 19, which counts the instantiations, is missing.
@@ -42,7 +42,7 @@ def instantiations(trace):
 
 
 def measure(compiler, program, layers, root, options):
-    """Wall seconds, peak memory in MB and, for clang 19, the number of template instantiations."""
+    """Wall and processor seconds, peak memory in MB and, for clang 19, the number of template instantiations."""
     with tempfile.TemporaryDirectory() as scratch:
         trace = Path(scratch) / "trace.json"
         command = [compiler, "-std=c++20", "-O1", f"-DLLM_LAYERS={layers}", "-I", str(root / "include"), *options, "-c",
@@ -56,6 +56,7 @@ def measure(compiler, program, layers, root, options):
         if child.returncode != 0:
             sys.exit(f"does not compile: {' '.join(command)}")
         found = {"compiler": compiler, "program": program, "layers": layers, "seconds": round(time.monotonic() - start, 1),
+                 "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 1),
                  "megabytes": round(usage.ru_maxrss / 1024)}
         if trace.exists():
             found["instantiations"] = instantiations(trace)
@@ -92,7 +93,7 @@ def main():
         found += pair + [measure(compiler, "umbrella.cpp", 0, arguments.root, options)]
         for one in found[-3:]:
             print(one, flush=True)
-    arguments.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    arguments.out.write_text("[\n" + ",\n".join("  " + json.dumps(one) for one in found) + "\n]\n", encoding="utf-8")
     print("\n".join(complaints) or "within the budget")
     return 1 if complaints else 0
 
