@@ -137,8 +137,13 @@ double read_bandwidth() {
 
 int main(int argc, char** argv) {
   if (argc > 1) llm::set_num_threads(std::atoi(argv[1]));
+  bool known = argc <= 2;
   for (const llm::cpu::Isa isa : llm::cpu::all_isas)
-    if (argc > 2 && llm::cpu::to_string(isa) == argv[2]) llm::cpu::set_isa(isa);
+    if (argc > 2 && llm::cpu::to_string(isa) == argv[2]) llm::cpu::set_isa(isa), known = true;
+  if (!known) {
+    std::fprintf(stderr, "kernel_bench: %s is none of portable, avx2, avx512\n", argv[2]);
+    return 2;
+  }
   const double limit = peak(), bandwidth = read_bandwidth();
   std::printf("%d threads, %s: peak %.0f GFLOP/s, reads %.1f GB/s\n", llm::num_threads(),
               std::string_view(llm::cpu::to_string(llm::cpu::current_isa())).data(), limit, bandwidth);

@@ -31,7 +31,7 @@ class Metrics {
     file_.open(folder_ + "/metrics.csv");
     file_ << "step,lr,loss,grad_norm,tokens_per_second,validation_loss\n";
     for (const Measurement& row : rows_) write(row);
-    if (!file_) throw llm::FileError(folder_ + "/metrics.csv: cannot be written");
+    flush();
   }
 
   void add(const Measurement& row) {

@@ -124,6 +124,9 @@ TEMPLATE_TEST_CASE("Gradient of embedding and cross-entropy", "[gradient]", llm:
   check(llm::check_gradient([&] { return llm::cross_entropy(logits, targets, {.denominator = 7}); }, logits));
   check(llm::check_gradient([&] { return llm::head_loss(x, table, targets); }, x, table));
   check(llm::check_gradient([&] { return llm::head_loss(x, table, targets, {.chunk_bytes = 2 * 5 * 8}); }, x, table));
+  // one tensor as both operands
+  const auto five = Ids<B>::from(std::vector<llm::Token>{0, 2, 1, 4, 3}, {1, 5}).template view<Shape<dyn>>({5});
+  check(llm::check_gradient([&] { return llm::head_loss(table, table, five); }, table));
   // one matrix as embedding and head
   check(llm::check_gradient([&] { return llm::head_loss(llm::embedding(ids, table), table, targets); }, table));
 }

@@ -9,19 +9,19 @@
 namespace {
 
 inline constexpr llm::Config small{.vocab_size = 96,
-                                   .d_model = 64,
+                                   .d_model = 256,
                                    .n_layers = 2,
                                    .n_heads = 4,
                                    .n_kv_heads = 2,
-                                   .ffn_dim = 128,
-                                   .max_seq_len = 64,
+                                   .ffn_dim = 512,
+                                   .max_seq_len = 96,
                                    .tie_embeddings = true};
 using Model = llm::LLM<small>;
 
 /// The most likely next token after the prompt, for some steps.
 std::vector<llm::Token> continuation(const Model& model, llm::Token first) {
-  Model::Cache cache(1, 48);
-  auto ids = Model::Ids::full({1, 32}, static_cast<double>(first));
+  Model::Cache cache(1, 80);
+  auto ids = Model::Ids::full({1, 64}, static_cast<double>(first));
   std::vector<llm::Token> found;
   for (int step = 0; step < 8; ++step) {
     const std::vector<float> logits = model.last_logits(ids, cache).to_vector();

@@ -75,7 +75,8 @@ Tensor<T, SQ, Backend> attention(const Tensor<T, SQ, Backend>& q, const Tensor<T
   detail::require_equal(name, "B of q", args.B, "B of k", k.extent(0));
   for (int i = 0; i < 4; ++i) detail::require_equal(name, "an extent of k", k.extent(i), "that of v", v.extent(i));
   detail::require_equal(name, "E of q", args.E, "E of k", k.extent(3));
-  if (args.K == 0 || args.H % args.K != 0) throw ShapeError(detail::concat(name, ": H ", args.H, " is no multiple of K ", args.K));
+  if (args.K == 0 || args.H == 0 || args.H % args.K != 0)
+    throw ShapeError(detail::concat(name, ": H ", args.H, " is no multiple of K ", args.K));
   if (options.causal && args.T > args.S) throw ShapeError(detail::concat(name, ": T ", args.T, " queries exceed S ", args.S, " keys"));
   args.kv_batch_stride = args.S * args.K * args.E;
   args.kv_position_stride = args.K * args.E;

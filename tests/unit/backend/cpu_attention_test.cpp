@@ -153,3 +153,21 @@ TEST_CASE("rows are appended to a cache of another type") {
   llm::Reference::cache_append<float, llm::bf16>(rows.data(), want.data(), 2, 4, 10, 80, starts.data());
   CHECK(bits(cache) == bits(want));
 }
+
+TEST_CASE("a query that is not a number is not silently zero [nanlogits]") {
+  for_each_isa([] {
+    const std::int64_t H = 2, K = 1, E = 8;
+    for (const std::int64_t T : {1, 3}) {
+      auto q = random_values<float>(T * H * E, 1);
+      const auto k = random_values<float>(T * K * E, 2);
+      q[0] = std::numeric_limits<float>::quiet_NaN();  // the first query of the first head
+      std::vector<float> y(q.size());
+      llm::AttentionArgs args{.B = 1, .T = T, .S = T, .H = H, .K = K, .E = E};
+      args.kv_batch_stride = T * K * E;
+      args.kv_position_stride = K * E;
+      args.kv_head_stride = E;
+      llm::Cpu::attention_forward<float, float>(args, q.data(), k.data(), k.data(), y.data(), nullptr);
+      for (std::int64_t i = 0; i < T * H * E; ++i) CHECK(std::isnan(y[static_cast<std::size_t>(i)]) == (i < E));
+    }
+  });
+}

@@ -59,7 +59,7 @@ void combine_splits(const SplitResults& results, std::int64_t query, T* y, float
   for (std::int64_t i = 0; i < results.splits; ++i) largest = (std::max)(largest, results.of(query, i)[0]);
   for (std::int64_t i = 0; i < results.splits; ++i) {
     const float* part = results.of(query, i);
-    if (part[0] == -std::numeric_limits<float>::infinity()) continue;
+    if (part[1] == 0.0f) continue;  // a split with no key to see
     const float factor = std::exp(part[0] - largest);
     total += factor * part[1];
     Kernels::template narrow<float>(part + 2, factor, sums, results.E, true);
@@ -74,8 +74,7 @@ void attention_decode(const AttentionArgs& a, const T* q, const KV* k, const KV*
   std::int64_t longest = a.S;
   if (a.kv_lengths != nullptr) longest = a.B == 0 ? 0 : *std::max_element(a.kv_lengths, a.kv_lengths + a.B);
   const std::int64_t splits = (std::max)(std::int64_t{1}, (longest + split - 1) / split);
-  const std::int64_t room = (splits + 63) / 64 * 64;  // a cache that grows by one token a step must not make the workspace grow with it
-  const SplitResults results{workspace<float>(Slot::shared, a.B * a.H * room * (a.E + 2)), splits, a.E};
+  const SplitResults results{workspace<float>(Slot::shared, a.B * a.H * splits * (a.E + 2)), splits, a.E};
   const float* queries = widened(dense(q, a.E), a.B * a.H, a.E, Slot::tile).data;
   parallel_for(a.B * a.K * splits, a.H / a.K * (std::min)(longest, split) * a.E / 4, [&](std::int64_t task) {
     const std::int64_t i = task % splits, kv_head = task / splits % a.K, b = task / splits / a.K;

@@ -1,6 +1,10 @@
 // The CPU backend: threads, vector instructions chosen at run time, Eigen behind them.
 #pragma once
 
+#if defined(__CUDACC__)
+#error "llm: the CPU backend is compiled by the host compiler; in a .cu file include <llm/model/llm.hpp> and the backend it uses"
+#endif
+
 #include <cstdint>
 #include <type_traits>
 

@@ -8,6 +8,10 @@
 #include <llm/core/error.hpp>
 #include <llm/detail/platform.hpp>
 
+#if LLM_X86
+#include <cpuid.h>
+#endif
+
 namespace llm::cpu {
 
 enum class Isa : int { portable, avx2, avx512 };
@@ -26,10 +30,18 @@ constexpr std::string_view to_string(Isa isa) {
   return "?";
 }
 
+#if LLM_X86
+/// Conversions of half precision; clang 14 does not know the name "f16c" in __builtin_cpu_supports.
+inline bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 /// Whether this CPU, and this build, can run the kernels of an instruction set.
 inline bool has_isa(Isa isa) {
 #if LLM_X86
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   if (isa == Isa::avx2) return avx2;
   if (isa == Isa::avx512)
     return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&

@@ -14,11 +14,11 @@ struct AttentionRows {
       store(scores + i, s);
       most = larger(s, most);
     }
-    const float now = horizontal_max(most);
-    if (now == -std::numeric_limits<float>::infinity()) {
+    if (begin >= end) {  // nothing is seen; scores that are NaN or -inf are seen, and give NaN
       for (std::int64_t i = 0; i < n; i += width) store(scores + i, splat(0));
       return;
     }
+    const float now = horizontal_max(most);
     vf sum = splat(0);
     for (std::int64_t i = 0; i < n; i += width) {
       const vf p = exponential(load(scores + i) - now);
