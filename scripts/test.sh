@@ -8,7 +8,7 @@ need_packages g++ cmake ninja-build pkg-config python3 binutils libeigen3-dev nl
   clang-14 clang-19 libomp-19-dev gnuplot-nox fortunes-zh qemu-user
 
 say "Configuring build/ (Release, warnings are errors)"
-cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DLLM_WARNINGS_AS_ERRORS=ON -DLLM_BUILD_TESTS=ON -DLLM_BUILD_EXAMPLES=ON
+cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DLLM_WARNINGS_AS_ERRORS=ON -DLLM_BUILD_TESTS=ON -DLLM_BUILD_EXAMPLES=ON -DLLM_BUILD_BENCH=ON
 
 say "Building on $(jobs_for_this_machine) cores"
 cmake --build build -j "$(jobs_for_this_machine)"
