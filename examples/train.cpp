@@ -86,6 +86,8 @@ int train(const examples::TrainingJob& job, std::string_view name) {
 }
 
 int run(examples::TrainOptions o) {
+  if (const std::string earlier = llm::checkpoint_path(o.out); !o.resume && !o.overwrite && std::filesystem::exists(earlier))
+    throw llm::FileError(earlier + ": an earlier run's (go on with it by --resume, replace it by --overwrite, or choose another --out)");
   std::string characters, text_before;
   if (o.resume) {
     const llm::CheckpointNotes notes = llm::read_checkpoint_info(o.out).notes;

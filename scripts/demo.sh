@@ -17,7 +17,7 @@ say "Verifying a freshly initialised 502M model: shape, initial loss, causality"
 build/bin/verify_model
 
 say "Training a small model on this library's own source text"
-build/bin/train --out build/demo
+build/bin/train --out build/demo --overwrite
 
 say "Generating text from what was trained"
 build/bin/generate --checkpoint build/demo --prompt "template <"

@@ -19,7 +19,7 @@ struct TrainOptions {
   std::uint64_t seed = 1;
   double max_lr = 3e-4;
   int threads = 0;
-  bool resume = false, steps_given = false;
+  bool resume = false, overwrite = false, steps_given = false;
 };
 
 /// Sets `options` from the command line; throws CLI::ParseError, also for --help.
@@ -38,6 +38,7 @@ inline void parse(CLI::App& app, TrainOptions& options, int argc, char** argv) {
   app.add_option("--out", options.out, "folder for the checkpoint, metrics.csv and loss.svg");
   app.add_option("--threads", options.threads, "0: all cores")->check(CLI::NonNegativeNumber);
   auto* const resume = app.add_flag("--resume", options.resume, "go on with the run in --out; a larger --steps makes it longer");
+  resume->excludes(app.add_flag("--overwrite", options.overwrite, "replace the run in --out"));
   for (auto* const option : of_a_new_run) resume->excludes(option);
   app.parse(argc, argv);
   options.steps_given = steps->count() > 0;

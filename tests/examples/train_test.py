@@ -85,6 +85,7 @@ def mistakes(scratch, text):
             (["--data", scratch / "short.txt"], "5 tokens"),
             (["--data", text, "--config", "gpt5"], "no config is named gpt5; there are modern_small, llama_small, gpt2_small"),
             (["--resume", "--out", scratch / "missing"], "missing/checkpoint.safetensors"),
+            (["--out", scratch / "other"], "an earlier run's"),
             (["--resume", "--out", scratch / "other"], "other.txt: is not the text that training began with"),
             (["--resume", "--seed", "3", "--out", scratch / "a"], "--seed excludes --resume"),
             (["--steps", "0"], "--steps")):
