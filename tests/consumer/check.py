@@ -56,7 +56,9 @@ class Consumer:
             if path.is_file() and path.suffix != ".hpp":
                 text = path.read_text(encoding="utf-8")
                 for place in (self.scratch, self.options.root):
-                    require(str(place) not in text, f"{path} names {place}, where it was built or installed")
+                    # as a path of its own, or behind -I; not as the end of another path, which a short one like /llm may be
+                    named = re.search(rf"(?<![a-z0-9_./}}-]){re.escape(str(place))}(?![\w.-])", text)
+                    require(not named, f"{path} names {place}, where it was built or installed")
         return prefix
 
     def build_and_run(self, source, *definitions, program="app"):

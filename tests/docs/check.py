@@ -217,7 +217,7 @@ class Checker:
             status, said = self.compile([path.name], "model", "-fsyntax-only")
             if status == 0 or len(re.findall(r"\berror: ", said)) != 1:
                 raise Failure(f"line {block.start}: expected exactly one error:\n{said}")
-            said = said.replace(f"{self.options.root}/", "")
+            said = re.sub(rf"(?<![\w./-]){re.escape(str(self.options.root))}/", "", said)
             shown = "".join(line + "\n" for line in said.splitlines()
                             if re.search(r": (error|note): |required from here", line) and "in definition of macro" not in line)
             if self.is_gcc_12():
