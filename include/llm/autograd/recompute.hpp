@@ -22,12 +22,7 @@ struct RecomputeOp {
       const auto again = function(input);
       tape.backward(again, gradient_of_y.grad());
     }
-    if (!d_x.tracked() || !input.has_grad()) return;
-    const auto dx = d_x.write();
-    if (dx.add)
-      Backend::template accumulate<T>(dx.data, input.grad().data(), d_x.numel());
-    else
-      Backend::template copy<T>(dx.data, input.grad().data(), d_x.numel());
+    if (input.has_grad()) d_x.add(Grad<T, Backend>(input));
   }
 };
 
