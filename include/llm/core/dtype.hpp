@@ -1,7 +1,9 @@
 // Element types: bf16 and f16 storage, the run-time tag DType, and how many bytes a number of elements takes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 #include <llm/core/error.hpp>
@@ -77,8 +79,8 @@ struct f16 {
   }
 };
 
-/// How stored elements are encoded, as a run-time tag. Block formats are GGML's.
-enum class DType : std::uint8_t { f64, f32, bf16, f16, i64, i32, u8, q8_0 };
+/// How stored elements are encoded, as a run-time tag. Block formats, q*, are GGML's.
+enum class DType : std::uint8_t { f64, f32, bf16, f16, i64, i32, u8, q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, q3_k, q4_k, q5_k, q6_k };
 
 /// Elements of one block and the bytes it takes; plain types have blocks of one element.
 struct BlockFormat {
@@ -86,45 +88,37 @@ struct BlockFormat {
   std::int64_t bytes;
 };
 
-constexpr BlockFormat block_format(DType type) {
-  switch (type) {
-    case DType::f64:
-    case DType::i64:
-      return {1, 8};
-    case DType::f32:
-    case DType::i32:
-      return {1, 4};
-    case DType::bf16:
-    case DType::f16:
-      return {1, 2};
-    case DType::u8:
-      return {1, 1};
-    case DType::q8_0:
-      return {32, 34};  // an f16 scale and 32 signed bytes
-  }
-  return {1, 0};
-}
+namespace detail {
+
+struct DTypeFacts {
+  std::string_view name;
+  BlockFormat format;
+};
+
+/// In the order of DType.
+inline constexpr DTypeFacts dtype_facts[] = {
+    {"f64", {1, 8}},     {"f32", {1, 4}},      {"bf16", {1, 2}},     {"f16", {1, 2}},      {"i64", {1, 8}},     {"i32", {1, 4}},
+    {"u8", {1, 1}},      {"q8_0", {32, 34}},   {"q4_0", {32, 18}},   {"q4_1", {32, 20}},   {"q5_0", {32, 22}},  {"q5_1", {32, 24}},
+    {"q2_k", {256, 84}}, {"q3_k", {256, 110}}, {"q4_k", {256, 144}}, {"q5_k", {256, 176}}, {"q6_k", {256, 210}}};
+inline constexpr std::size_t dtype_count = std::size(dtype_facts);
+
+}  // namespace detail
+
+constexpr BlockFormat block_format(DType type) { return detail::dtype_facts[static_cast<std::size_t>(type)].format; }
 
 constexpr std::string_view to_string(DType type) {
-  switch (type) {
-    case DType::f64:
-      return "f64";
-    case DType::f32:
-      return "f32";
-    case DType::bf16:
-      return "bf16";
-    case DType::f16:
-      return "f16";
-    case DType::i64:
-      return "i64";
-    case DType::i32:
-      return "i32";
-    case DType::u8:
-      return "u8";
-    case DType::q8_0:
-      return "q8_0";
+  const auto at = static_cast<std::size_t>(type);
+  return at < detail::dtype_count ? detail::dtype_facts[at].name : std::string_view("?");
+}
+
+/// Sets `type` to the one of this name ("bf16", "q4_k"); false when there is none.
+constexpr bool parse_dtype(std::string_view name, DType& type) {
+  for (std::size_t i = 0; i < detail::dtype_count; ++i) {
+    if (detail::dtype_facts[i].name != name) continue;
+    type = static_cast<DType>(i);
+    return true;
   }
-  return "?";
+  return false;
 }
 
 /// Bytes that `count` elements take. Throws ShapeError when the count is negative, not a whole number of blocks, or overflows.

@@ -71,12 +71,9 @@ void dequantize_row(DType format, const void* row, Out* out, std::int64_t n) {
       return detail::convert_row<f16>(row, out, n);
     case DType::q8_0:
       return detail::dequantize_q8_0(row, out, n);
-    case DType::i64:
-    case DType::i32:
-    case DType::u8:
-      break;
+    default:
+      throw ValueError(detail::concat("llm::dequantize_row: ", to_string(format), " is not a format that the library computes with"));
   }
-  throw ValueError(detail::concat("llm::dequantize_row: ", to_string(format), " is not a format of weights"));
 }
 
 /// Encodes n floats as q8_0 blocks: scale = max |x| / 127 rounded to f16, q = x / (max |x| / 127) rounded half away from zero.

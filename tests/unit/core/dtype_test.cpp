@@ -27,9 +27,24 @@ TEST_CASE("storage_bytes does not wrap [int64]") {
   CHECK_THROWS_AS(storage_bytes(DType::q8_0, INT64_MAX / 32 * 32), llm::ShapeError);
 }
 
-TEST_CASE("every DType has a name and a block") {
-  for (const DType type : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8, DType::q8_0}) {
-    CHECK(llm::to_string(type) != "?");
+TEST_CASE("every DType has a name of its own, a block, and is found by its name") {
+  for (std::size_t i = 0; i < llm::detail::dtype_count; ++i) {
+    const auto type = static_cast<DType>(i);
     CHECK(llm::block_format(type).bytes > 0);
+    DType found{};
+    CHECK(llm::parse_dtype(llm::to_string(type), found));
+    CHECK(found == type);
   }
+  CHECK(llm::to_string(DType::q6_k) == "q6_k");
+  CHECK(llm::to_string(static_cast<DType>(llm::detail::dtype_count)) == "?");
+  DType untouched = DType::f16;
+  CHECK_FALSE(llm::parse_dtype("q9_k", untouched));
+  CHECK(untouched == DType::f16);
 }
+
+// Bits per weight that llama.cpp documents for its formats.
+static_assert(storage_bytes(DType::q4_0, 256) * 8 == 4.5 * 256 && storage_bytes(DType::q4_1, 256) * 8 == 5.0 * 256);
+static_assert(storage_bytes(DType::q5_0, 256) * 8 == 5.5 * 256 && storage_bytes(DType::q5_1, 256) * 8 == 6.0 * 256);
+static_assert(storage_bytes(DType::q2_k, 256) * 8 == 2.625 * 256 && storage_bytes(DType::q3_k, 256) * 8 == 3.4375 * 256);
+static_assert(storage_bytes(DType::q4_k, 256) * 8 == 4.5 * 256 && storage_bytes(DType::q5_k, 256) * 8 == 5.5 * 256);
+static_assert(storage_bytes(DType::q6_k, 256) * 8 == 6.5625 * 256);
