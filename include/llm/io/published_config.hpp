@@ -1,0 +1,49 @@
+// What the readers of published model files give: a Config, and which family of files it comes from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <llm/model/config.hpp>
+
+namespace llm {
+
+/// A family of published models: it decides the names and shapes of a checkpoint's tensors.
+enum class Family : std::uint8_t {
+  llama,
+  mistral,
+  mixtral,
+  qwen2,
+  qwen3,
+  qwen3_moe,
+  gpt2,
+  gemma,
+  gemma2,
+  gemma3,
+  phi3,
+  olmo2,
+  deepseek_v2,
+  deepseek_v3,
+  gpt_neox,
+  starcoder2
+};
+
+namespace detail {
+/// As `model_type` of a Hugging Face config.json spells them, in the order of Family.
+inline constexpr std::string_view family_names[] = {"llama",       "mistral",     "mixtral",  "qwen2",       "qwen3", "qwen3_moe",
+                                                    "gpt2",        "gemma",       "gemma2",   "gemma3_text", "phi3",  "olmo2",
+                                                    "deepseek_v2", "deepseek_v3", "gpt_neox", "starcoder2"};
+}  // namespace detail
+
+constexpr std::string_view to_string(Family family) { return detail::family_names[static_cast<std::size_t>(family)]; }
+
+/// A model as its file describes it.
+struct PublishedConfig {
+  Config config;
+  Family family = Family::llama;
+  std::string source;  // the file
+};
+
+}  // namespace llm
