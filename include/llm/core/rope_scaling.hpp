@@ -21,6 +21,7 @@ struct RopeScaling {
   double attention_factor = 0.0;          // yarn: scale of cos and sin; 0: from mscale, mscale_all_dim, else 0.1 ln(factor) + 1
   double mscale = 0.0;                    // yarn (DeepSeek): scale of cos and sin, with mscale_all_dim
   double mscale_all_dim = 0.0;            // yarn (DeepSeek): also scales the scores, by (0.1 mscale_all_dim ln(factor) + 1)^2
+  bool truncate = true;                   // yarn: the bounds beta_fast and beta_slow give are rounded outwards to whole pairs
 
   friend constexpr bool operator==(const RopeScaling&, const RopeScaling&) = default;
 };

@@ -25,7 +25,7 @@ LLM<C, Weights, Backend>::LLM() : blocks_(std::make_unique<Blocks>()) {
     block.attn.window = C.sliding_window;
   }
   if constexpr (!P::post_norm) configure(norm_);
-  if constexpr (C.rotary()) rope_ = RopeType::build(C.max_seq_len, C.rope_theta, C.position == Position::rope_interleaved);
+  if constexpr (C.rotary()) rope_ = RopeType::build(C.max_seq_len, C.rope_theta, C.position == Position::rope_interleaved, C.rope_scaling);
 }
 
 template <const Config& C, class Weights, class Backend>

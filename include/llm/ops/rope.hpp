@@ -7,6 +7,7 @@
 #include <llm/autograd/gradient.hpp>
 #include <llm/backend/concept.hpp>
 #include <llm/ops/check.hpp>
+#include <llm/ops/rope_frequencies.hpp>
 
 namespace llm {
 
@@ -28,7 +29,8 @@ struct Positions {
 };
 
 /// cos and sin of position * theta^(-2i / Width), [positions, Width / 2], in f32 whatever the model's type (bf16 would be off by
-/// up to 0.8 at long positions). Not a parameter, never stored in checkpoints. Source: arXiv:2104.09864.
+/// up to 0.8 at long positions); with a scaling, those of rope_frequencies. Not a parameter, never stored in checkpoints.
+/// Source: arXiv:2104.09864.
 template <std::int64_t Width, class Backend>
 struct RopeTables {
   static_assert(detail::is_even<Width>, "llm::RopeTables<Width>: the rotated width must be even, since elements are turned in pairs");
@@ -36,15 +38,17 @@ struct RopeTables {
   Table cos, sin;
   bool interleaved = false;
 
-  static RopeTables build(std::int64_t positions, double theta, bool interleaved) {
+  /// Positions 0 to positions - 1. Throws llm::ValueError for a scaling that has no meaning.
+  static RopeTables build(std::int64_t positions, double theta, bool interleaved, const RopeScaling& scaling = {}) {
     const std::int64_t half = Width / 2;
+    const RopeFrequencies frequencies = rope_frequencies(Width, theta, scaling);
     std::vector<float> c(static_cast<std::size_t>(positions * half)), s(c.size());
     for (std::int64_t i = 0; i < half; ++i) {
-      const double frequency = std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(Width));
+      const double frequency = frequencies.radians[static_cast<std::size_t>(i)];
       for (std::int64_t p = 0; p < positions; ++p) {
         const double angle = static_cast<double>(p) * frequency;
-        c[static_cast<std::size_t>(p * half + i)] = static_cast<float>(std::cos(angle));
-        s[static_cast<std::size_t>(p * half + i)] = static_cast<float>(std::sin(angle));
+        c[static_cast<std::size_t>(p * half + i)] = static_cast<float>(frequencies.amplitude * std::cos(angle));
+        s[static_cast<std::size_t>(p * half + i)] = static_cast<float>(frequencies.amplitude * std::sin(angle));
       }
     }
     return {Table::from(c, {positions}), Table::from(s, {positions}), interleaved};
