@@ -10,7 +10,7 @@ namespace {
 using namespace llm;
 using namespace llm::configs;
 
-constexpr bool valid(const Config& config) { return config_rules::all_hold(config, config_rules::All{}); }
+constexpr bool valid(const Config& config) { return config_rules::is_valid(config); }
 
 constexpr bool all_valid() {
   for (const NamedConfig& entry : all)

@@ -62,6 +62,8 @@ class JsonReader {
     if (!twice.empty()) fail(detail::concat("field ", detail::in_quotes(twice), " occurs twice"));
   }
 
+  bool has(std::string_view name) const { return object_.contains(std::string(name)); }
+
   /// Takes the field into `value`, whose type says what it must be.
   template <class V>
   void operator()(std::string_view name, V& value) {
@@ -129,6 +131,19 @@ class JsonReader {
   Json object_;
 };
 
+namespace detail {
+/// Whether Config of version 0.1 had the field: then every file has it.
+inline bool in_first_version(std::string_view name) {
+  for (const std::string_view first : {"vocab_size",     "d_model",       "n_layers",      "n_heads",       "n_kv_heads",
+                                       "head_dim",       "ffn_dim",       "max_seq_len",   "rope_theta",    "norm_eps",
+                                       "tie_embeddings", "norm",          "norm_rounding", "norm_position", "position",
+                                       "rope_dim",       "qk_norm",       "mlp",           "qkv_bias",      "attention_out_bias",
+                                       "mlp_bias",       "sliding_window"})
+    if (name == first) return true;
+  return false;
+}
+}  // namespace detail
+
 /// A Config as a JSON object with the names of its fields.
 inline std::string config_to_json(const Config& config) {
   JsonWriter writer;
@@ -137,10 +152,13 @@ inline std::string config_to_json(const Config& config) {
 }
 
 /// The Config of such an object, which must have every field and no other. `where` begins the error's text.
+/// A field that Config got after version 0.1 may be missing, as in older files, and then has its default.
 inline Config config_from_json(const std::string& text, const std::string& where) {
   Config config;
   JsonReader reader(text, where);
-  for_each_field(config, reader);
+  for_each_field(config, [&](std::string_view name, auto& value) {
+    if (reader.has(name) || detail::in_first_version(name)) reader(name, value);
+  });
   reader.finish();
   return config;
 }

@@ -1,4 +1,4 @@
-// What stands for a model whose Config is wrong: it reports the broken rules and then agrees with everything.
+// What stands for a model whose Config is wrong or not built yet: it reports the broken rules and then agrees with everything.
 #pragma once
 
 #include <concepts>
@@ -27,7 +27,7 @@ class LLM;
 
 /// The members that a program names first, without code behind them: the broken rule is the only error.
 template <const Config& C, class Weights, class Backend>
-requires(!valid_config<C>) class LLM<C, Weights, Backend> : BrokenRules<C> {
+requires(!buildable_config<C>) class LLM<C, Weights, Backend> : BrokenRules<C> {
  public:
   using T = typename Weights::value_type;
   using backend_type = Backend;
@@ -35,12 +35,24 @@ requires(!valid_config<C>) class LLM<C, Weights, Backend> : BrokenRules<C> {
   using Logits = Tensor<T, Shape<dyn, dyn, dyn>, Backend>;
   using Loss = Tensor<compute_t<T>, Shape<>, Backend>;
   using View = ParameterView<T, Backend>;
+  struct Cache {
+    template <class... Arguments>
+    explicit Cache(const Arguments&...) {}
+  };
   static constexpr const Config& config = C;
   static constexpr detail::AnyNumber parameter_count{};
 
   static LLM random(std::uint64_t) { return {}; }
   static LLM uninitialised() { return {}; }
   Logits operator()(const Ids&) const { return {}; }
+  template <class KV>
+  Logits operator()(const Ids&, KV&, std::int64_t = 0) const {
+    return {};
+  }
+  template <class KV>
+  Tensor<T, Shape<dyn, dyn>, Backend> last_logits(const Ids&, KV&, std::int64_t = 0) const {
+    return {};
+  }
   template <class... Arguments>
   Loss loss(const Arguments&...) const {
     return {};

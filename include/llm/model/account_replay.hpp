@@ -1,0 +1,286 @@
+// The accountant's replay of a model's passes: what each layer takes from the storage pool and gives back, in the order of the layers'
+// code.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include <llm/core/dtype.hpp>
+#include <llm/model/account_ledger.hpp>
+#include <llm/model/config.hpp>
+
+namespace llm::detail {
+
+/// Replays passes of a dense decoder over `batch` sequences of `length` positions. Each function stands for the layer or op of its name and
+/// leaves behind what lives when that returns: a forward the result and, while a tape records, what ops save; a backward the gradient of
+/// its input. `d_y` is the gradient of an op's output, which is dropped when the op's backward has used it.
+class Replay {
+ public:
+  constexpr Replay(const Config& config, DType type, Count batch, Count length)
+      : c_(config),
+        element_(block_format(type).bytes),
+        statistic_(type == DType::f64 ? 8 : 4),
+        rows_(batch * length),
+        batch_(batch),
+        ids_(rows_ * 4),
+        hidden_(rows_ * config.d_model * element_),
+        q_(rows_ * q_width(config) * element_),
+        kv_(rows_ * kv_width(config) * element_),
+        ffn_(rows_ * config.ffn_dim * element_) {}
+
+  /// loss(inputs, targets), backward(loss), with a new tape.
+  constexpr void training_step(bool recompute, std::int64_t chunk_bytes) {
+    recording_ = true;
+    ledger_.take(ids_ + ids_);  // inputs and targets
+    embedding();
+    each_layer([&] { recompute ? block_forgotten() : block(); });
+    if (has_final_norm()) norm(rows_, c_.d_model);
+    head_loss(chunk_bytes);
+    if (has_final_norm()) {
+      norm_backward(rows_, c_.d_model, false);
+      ledger_.give(hidden_);  // x
+    }
+    each_layer([&] {
+      recompute ? block_again_backward() : block_backward();
+      ledger_.give(hidden_);  // the block's input
+    });
+    embedding_backward();
+    ledger_.give(statistic_ + statistic_);  // the loss, and its gradient 1
+    ledger_.give(ids_ + ids_);
+  }
+
+  /// last_logits(ids, cache): prefill, or with a length of 1 a step of decoding. Nothing is saved.
+  constexpr void last_logits() {
+    ledger_.take(ids_);
+    embedding();
+    each_layer([&] {
+      block();
+      ledger_.give(hidden_);  // the block's input
+    });
+    const Count last = batch_ * c_.d_model * element_, logits = batch_ * c_.vocab_size * element_;
+    if (has_final_norm()) norm(rows_, c_.d_model);
+    ledger_.take(last);
+    ledger_.take(logits);
+    ledger_.give(last + logits + ids_ + (has_final_norm() ? hidden_ + hidden_ : hidden_));
+  }
+
+  /// Gradients of all parameters are there already, from an earlier backward.
+  constexpr void accumulate() {
+    ledger_.gradient(total_parameters(c_) * element_);
+    accumulates_ = true;
+  }
+
+  constexpr const Ledger& ledger() const { return ledger_; }
+
+ private:
+  constexpr bool post() const { return c_.norm_position == NormPosition::post; }
+  constexpr bool has_final_norm() const { return !post(); }
+
+  /// Runs the part for each layer. All are alike, so that one is replayed.
+  template <class Part>
+  constexpr void each_layer(const Part& part) {
+    Ledger before = std::exchange(ledger_, Ledger());
+    part();
+    before.append(ledger_, c_.n_layers);
+    ledger_ = before;
+  }
+
+  /// Gives back what an op would have saved, when no tape records.
+  constexpr void give_unsaved(Count bytes) {
+    if (!recording_) ledger_.give(bytes);
+  }
+  /// The gradient of a parameter with so many elements.
+  constexpr void gradient(Count elements) {
+    if (!accumulates_) ledger_.gradient(elements * element_);
+  }
+
+  constexpr void embedding() {
+    ledger_.take(hidden_);
+    if (c_.position != Position::learned) return;
+    ledger_.take(ids_);     // the positions on the host
+    ledger_.take(ids_);     // as a tensor
+    ledger_.take(hidden_);  // their embedding
+    ledger_.take(hidden_);  // the sum
+    ledger_.give(hidden_ + hidden_ + ids_);
+    give_unsaved(ids_);
+  }
+  constexpr void embedding_backward() {
+    if (c_.position == Position::learned) {
+      add_backward();
+      gradient(Count(c_.max_seq_len) * c_.d_model);
+      ledger_.give(hidden_ + ids_);  // d_y, the positions
+    }
+    if (!c_.tie_embeddings) gradient(Count(c_.vocab_size) * c_.d_model);
+    ledger_.give(hidden_);  // d_y
+  }
+
+  /// y = a + b. The gradient of y becomes that of a; b gets a copy.
+  constexpr void add() { ledger_.take(hidden_); }
+  constexpr void add_backward() { ledger_.take(hidden_); }
+
+  constexpr Count statistics(Count count) const { return count * statistic_ * (c_.norm == Norm::layer_norm ? 2 : 1); }
+
+  /// `count` vectors of a width. Saves its input and a statistic of each, for LayerNorm two.
+  constexpr void norm(Count count, Count width) {
+    ledger_.take(count * width * element_);
+    if (recording_) ledger_.take(statistics(count));
+  }
+  /// `adds`: the input has a gradient already.
+  constexpr void norm_backward(Count count, Count width, bool adds) {
+    if (!adds) ledger_.take(count * width * element_);
+    gradient(width);
+    if (c_.norm == Norm::layer_norm) gradient(width);
+    ledger_.give(count * width * element_ + statistics(count));  // d_y
+  }
+
+  /// x [R, in] -> [R, out]. Saves x. `d_x`: bytes of the input's gradient, 0 when it has one already; `d_y`: of the output's.
+  constexpr void linear_backward(Count in, Count out, bool bias, Count d_x, Count d_y) {
+    if (bias) gradient(out);
+    gradient(in * out);
+    ledger_.take(d_x);
+    ledger_.give(d_y);
+  }
+
+  /// x -> y, both [R, D]. x and, while recording, the saved tensors are the caller's to give back.
+  constexpr void attention() {
+    ledger_.take(q_);
+    ledger_.take(kv_ + kv_);
+    if (c_.qk_norm) {
+      norm(rows_ * c_.n_heads, c_.head_width());
+      give_unsaved(q_);
+      norm(rows_ * c_.kv_heads(), c_.head_width());
+      give_unsaved(kv_);
+    }
+    if (c_.rotary()) {
+      ledger_.take(q_);
+      ledger_.give(q_);
+      ledger_.take(kv_);
+      ledger_.give(kv_);
+    }
+    ledger_.take(q_);  // the heads' results
+    if (recording_) ledger_.take(log_sum_exp());
+    ledger_.take(hidden_);  // o_proj
+    give_unsaved(q_ + kv_ + kv_ + q_);
+  }
+  constexpr Count log_sum_exp() const { return rows_ * c_.n_heads * statistic_; }
+
+  /// `d_x`: bytes of the input's gradient, 0 when it has one already.
+  constexpr void attention_backward(Count d_x) {
+    linear_backward(q_width(c_), c_.d_model, c_.attention_out_bias, q_, hidden_);  // o_proj
+    ledger_.take(q_ + kv_ + kv_);                                                  // d_q, d_k, d_v
+    ledger_.give(q_);                                                              // d_y
+    ledger_.give(q_ + kv_ + kv_ + q_ + log_sum_exp());                             // q, k, v, y
+    if (c_.rotary()) {
+      ledger_.take(kv_);
+      ledger_.give(kv_);
+      ledger_.take(q_);
+      ledger_.give(q_);
+    }
+    if (c_.qk_norm) {
+      norm_backward(rows_ * c_.kv_heads(), c_.head_width(), false);
+      ledger_.give(kv_);  // k before its norm
+      norm_backward(rows_ * c_.n_heads, c_.head_width(), false);
+      ledger_.give(q_);
+    }
+    linear_backward(c_.d_model, kv_width(c_), c_.qkv_bias, d_x, kv_);  // v_proj
+    linear_backward(c_.d_model, kv_width(c_), c_.qkv_bias, 0, kv_);    // k_proj
+    linear_backward(c_.d_model, q_width(c_), c_.qkv_bias, 0, q_);      // q_proj
+  }
+
+  /// x -> y, both [R, D], as attention().
+  constexpr void mlp() {
+    const Count inside = c_.gated() ? ffn_ * 3 : ffn_ * 2;  // gate, up and their product; or up and its activation
+    ledger_.take(inside);
+    ledger_.take(hidden_);  // down_proj
+    give_unsaved(inside);
+  }
+  constexpr void mlp_backward(Count d_x) {
+    linear_backward(c_.ffn_dim, c_.d_model, c_.mlp_bias, ffn_, hidden_);  // down_proj
+    ledger_.give(ffn_);                                                   // its input
+    const Count inputs = c_.gated() ? ffn_ + ffn_ : ffn_;                 // gate and up, or up
+    ledger_.take(inputs);                                                 // their gradients
+    ledger_.give(ffn_ + inputs);                                          // d_y, the inputs
+    linear_backward(c_.d_model, c_.ffn_dim, c_.mlp_bias, d_x, ffn_);      // up_proj
+    if (c_.gated()) linear_backward(c_.d_model, c_.ffn_dim, c_.mlp_bias, 0, ffn_);
+  }
+
+  /// x -> y, both [R, D]; x is the caller's to give back.
+  constexpr void block() {
+    branch([&] { attention(); });
+    branch([&] { mlp(); });
+    give_unsaved(hidden_);  // the first branch's result
+  }
+  constexpr void block_backward() {
+    branch_backward([&](Count d_x) { mlp_backward(d_x); });
+    ledger_.give(hidden_);  // the first branch's result
+    branch_backward([&](Count d_x) { attention_backward(d_x); });
+  }
+
+  /// x + f(norm(x)), or norm(x + f(x)).
+  template <class F>
+  constexpr void branch(const F& f) {
+    if (!post()) norm(rows_, c_.d_model);
+    f();
+    add();
+    if (post()) norm(rows_, c_.d_model);
+    ledger_.give(hidden_);  // the result of f; an expression's intermediates live to its end
+    give_unsaved(hidden_);  // the input of f, or of the norm
+  }
+  template <class F>
+  constexpr void branch_backward(const F& f) {
+    if (post()) {
+      norm_backward(rows_, c_.d_model, false);
+      ledger_.give(hidden_);  // x + f(x)
+    }
+    add_backward();
+    f(post() ? Count(0) : hidden_);
+    if (!post()) {
+      ledger_.give(hidden_);  // norm(x)
+      norm_backward(rows_, c_.d_model, true);
+    }
+  }
+
+  /// recompute(block, x): a pass that saves nothing but x.
+  constexpr void block_forgotten() {
+    recording_ = false;
+    block();
+    recording_ = true;
+  }
+  constexpr void block_again_backward() {
+    block();                // y again, and what its ops save
+    ledger_.take(hidden_);  // a copy of d_y, for the block's own tape
+    block_backward();
+    ledger_.give(hidden_);            // y
+    ledger_.take(hidden_);            // d_x, added to the outer tape's
+    ledger_.give(hidden_ + hidden_);  // d_x of the block's own tape, d_y
+  }
+
+  /// Head and loss, forward and, as nothing comes between them, backward. Leaves the gradient of its input x, and x.
+  constexpr void head_loss(std::int64_t chunk_bytes) {
+    const Count row = Count(c_.vocab_size) * element_;
+    const std::int64_t fit = chunk_bytes / (std::max)(row.value, std::int64_t{1});
+    const std::int64_t chunk = (std::clamp)(fit, std::int64_t{1}, (std::max)(rows_.value, std::int64_t{1}));
+    const bool kept = chunk >= rows_.value;
+    const Count logits = row * chunk, losses = rows_ * statistic_;
+    ledger_.take(losses + losses);  // and the log-sum-exp of each row
+    ledger_.take(logits);
+    ledger_.take(statistic_);  // the loss
+    ledger_.give(losses);
+    if (!kept) ledger_.give(logits);
+    ledger_.take(statistic_ + statistic_);  // 1 = d_loss, and the tape's copy
+    gradient(Count(c_.vocab_size) * c_.d_model);
+    ledger_.take(hidden_);  // d_x
+    if (!kept) ledger_.take(logits);
+    ledger_.give(logits + losses + statistic_);
+  }
+
+  const Config& c_;
+  Count element_, statistic_;          // bytes of an element, and of a statistic in the compute type
+  Count rows_, batch_;                 // R = B T
+  Count ids_, hidden_, q_, kv_, ffn_;  // bytes of tensors with R rows: a token, D, H E, K E, F
+  bool recording_ = false, accumulates_ = false;
+  Ledger ledger_;
+};
+
+}  // namespace llm::detail
