@@ -198,6 +198,11 @@ TEST_CASE("yarn frequencies and amplitude are those of transformers") {
     check(llm::rope_frequencies(16, 10000.0, s),
           {1, 0.316227766016838, 0.1, 0.0316227766016838, 0.01, 0.000395284707521047, 0.000125, 3.95284707521047e-05}, 1.2079441541679836);
   }
+  SECTION("the upper bound ends at the last dimension") {
+    llm::RopeScaling s = yarn(8.0, 2400);
+    s.beta_slow = 0.1;
+    check(llm::rope_frequencies(8, 100.0, s), {1, 0.316227766016838, 0.1, 0.0260887906963891}, 1.2079441541679836);
+  }
   SECTION("a factor of 1 changes nothing") { check(llm::rope_frequencies(8, 10000.0, yarn(1.0, 128)), {1, 0.1, 0.01, 0.001}, 1.0); }
 }
 
