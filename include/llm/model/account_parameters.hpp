@@ -38,7 +38,7 @@ constexpr Count value_width(const Config& c) { return Count(c.n_heads) * (c.late
 
 constexpr Count expert_layers(const Config& c) {
   const auto& e = c.experts;
-  return c.has_experts() && e.every > 0 && c.n_layers > e.first_dense ? (c.n_layers - e.first_dense) / e.every : 0;
+  return c.has_experts() && e.every > 0 && e.first_dense >= 0 && c.n_layers > e.first_dense ? (c.n_layers - e.first_dense) / e.every : 0;
 }
 constexpr Count dense_layers(const Config& c) { return c.n_layers - expert_layers(c).value; }
 

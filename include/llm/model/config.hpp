@@ -53,6 +53,12 @@ struct Mla {
   std::int64_t rope_dim = 0;  // part that is
   std::int64_t v_dim = 0;     // width of a value head
 
+  /// nope_dim + rope_dim, held at the limit where that exceeds 63 bits.
+  constexpr std::int64_t head_width() const {
+    if (nope_dim < 0 || rope_dim < 0) return 0;
+    return nope_dim > INT64_MAX - rope_dim ? INT64_MAX : nope_dim + rope_dim;
+  }
+
   friend constexpr bool operator==(const Mla&, const Mla&) = default;
 };
 
@@ -100,7 +106,7 @@ struct Config {
   /// Width of a query and key head with the default resolved (0 while n_heads is not positive).
   constexpr std::int64_t head_width() const {
     if (head_dim != 0) return head_dim;
-    if (latent_attention()) return mla.nope_dim + mla.rope_dim;
+    if (latent_attention()) return mla.head_width();
     return n_heads > 0 ? d_model / n_heads : 0;
   }
   /// Rotated width of a head with the default resolved; 0 when positions are not rotary.

@@ -25,9 +25,11 @@ constexpr std::int64_t whole(double value) {
   return value > 0 ? toward_zero + 1 : toward_zero - 1;
 }
 
-/// Whether the width of a head can be spoken of: the rules about n_heads, head_dim and d_model hold.
+/// Whether the width of a head can be spoken of: the rules about n_heads, head_dim and d_model, or those about mla's parts, hold.
 constexpr bool has_head_width(const Config& c) {
-  return c.head_dim > 0 || c.latent_attention() || (c.head_dim == 0 && c.d_model >= 1 && c.n_heads >= 1 && c.d_model % c.n_heads == 0);
+  if (c.head_dim != 0) return c.head_dim > 0;
+  if (c.latent_attention()) return c.mla.nope_dim >= 0 && c.mla.rope_dim >= 1;
+  return c.d_model >= 1 && c.n_heads >= 1 && c.d_model % c.n_heads == 0;
 }
 
 inline std::string number_text(std::integral auto value) { return std::to_string(value); }

@@ -41,7 +41,7 @@ LLM_CONFIG_RULE(mla_rope_dim_positive, rope_dim, c.mla.rope_dim, minimum, 1, c.m
                 "llm::Config: mla.rope_dim, the rotated part of a head, must be at least 1")
 LLM_CONFIG_RULE(mla_v_dim_positive, v_dim, c.mla.v_dim, minimum, 1, c.mla.kv_rank > 0, v_dim >= minimum,
                 "llm::Config: mla.v_dim, the width of a value head, must be at least 1")
-LLM_CONFIG_RULE(mla_head_dim, head_dim, c.head_dim, nope_plus_rope, c.mla.nope_dim + c.mla.rope_dim, c.mla.kv_rank > 0 && head_dim != 0,
+LLM_CONFIG_RULE(mla_head_dim, head_dim, c.head_dim, nope_plus_rope, c.mla.head_width(), c.mla.kv_rank > 0 && head_dim != 0,
                 head_dim == nope_plus_rope,
                 "llm::Config: with mla, head_dim must be 0 or mla.nope_dim + mla.rope_dim")
 LLM_CONFIG_RULE(mla_every_head_its_own, n_kv_heads, c.n_kv_heads, n_heads, c.n_heads,

@@ -1,6 +1,7 @@
 // Rules about mixtures of experts.
 #pragma once
 
+#include <llm/model/account_parameters.hpp>
 #include <llm/model/rule.hpp>
 
 namespace llm::config_rules {
@@ -25,7 +26,8 @@ LLM_CONFIG_RULE(experts_first_dense_not_negative, first_dense, c.experts.first_d
                 "llm::Config: experts.first_dense must not be negative")
 LLM_CONFIG_RULE(experts_every_positive, every, c.experts.every, minimum, 1, true, every >= minimum,
                 "llm::Config: experts.every must be at least 1 (1 means every layer)")
-LLM_CONFIG_RULE(experts_in_some_layer, last_layer, c.n_layers, first_with_experts, c.experts.first_dense + c.experts.every,
+LLM_CONFIG_RULE(experts_in_some_layer, last_layer, c.n_layers, first_with_experts,
+                (detail::Count(c.experts.first_dense) + c.experts.every).value,
                 c.experts.count > 0 && c.experts.first_dense >= 0 && c.experts.every >= 1 && c.n_layers >= 1,
                 first_with_experts <= last_layer,
                 "llm::Config: experts are given, but first_dense and every leave no layer with experts")

@@ -1,6 +1,7 @@
 // The fields of a Config by name.
 #include <llm/model/config_fields.hpp>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,10 @@ TEST_CASE("every field has a name and can be written") {
     CHECK_FALSE(copy == before);
     value = old;
   });
-  CHECK(names.size() == 22);
+  CHECK(names.size() == 31 + 11 + 13 + 5);  // Config's own, and those of rope_scaling, experts and mla
   CHECK(names.front() == "vocab_size");
-  CHECK(names.back() == "sliding_window");
+  CHECK(names.back() == "mla.v_dim");
+  CHECK(std::set<std::string>(names.begin(), names.end()).size() == names.size());
   CHECK(copy == config);
 }
 
@@ -40,6 +42,10 @@ TEST_CASE("names of enums lead there and back, other names nowhere") {
   CHECK(llm::enum_name(llm::Mlp::gelu_tanh) == "gelu_tanh");
   CHECK(llm::enum_name(llm::Rounding::gain_then_round) == "gain_then_round");
   CHECK(llm::enum_name(llm::NormPosition::post) == "post");
+  CHECK(llm::enum_name(llm::NormPosition::sandwich) == "sandwich");
+  CHECK(llm::enum_name(llm::Mlp::geglu_tanh) == "geglu_tanh");
+  CHECK(llm::enum_name(llm::RopeScalingKind::yarn) == "yarn");
+  CHECK(llm::enum_name(llm::RouterScore::sigmoid) == "sigmoid");
   CHECK(llm::enum_name(llm::Norm::layer_norm) == "layer_norm");
 }
 
