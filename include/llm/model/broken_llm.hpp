@@ -25,9 +25,9 @@ struct AnyNumber {
 template <const Config& C, class Weights, class Backend>
 class LLM;
 
-/// The members that a program names first, without code behind them: the broken rule is the only error.
+/// The members that a program names first, without code behind them: the rule's sentence is the only error.
 template <const Config& C, class Weights, class Backend>
-requires(!buildable_config<C>) class LLM<C, Weights, Backend> : BrokenRules<C> {
+requires(!buildable_config<C>) class LLM<C, Weights, Backend> : UnbuiltFeatures<C> {
  public:
   using T = typename Weights::value_type;
   using backend_type = Backend;

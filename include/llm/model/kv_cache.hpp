@@ -15,6 +15,8 @@ namespace llm {
 /// error the cache is as it was before the call.
 template <const Config& C, class KV = float, class Backend = Cpu>
 class KvCache {
+  static_assert(!C.latent_attention(), "llm::KvCache<config>: the cache of multi-head latent attention (Config::mla) is not built yet");
+
  public:
   static constexpr std::int64_t K = C.kv_heads(), E = C.head_width();
   using Keys = Tensor<KV, Shape<C.n_layers, dyn, dyn, K, E>, Backend>;

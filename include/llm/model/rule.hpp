@@ -2,9 +2,11 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <llm/core/error.hpp>
@@ -64,30 +66,32 @@ namespace config_rules {
     }                                                                                                         \
   };
 
+/// A set of rules. Each set is a struct of its own that derives from this, so that compilers print its name and not its rules.
 template <class... Rules>
-struct List {};
+struct List {
+  template <std::size_t I>
+  using rule = std::tuple_element_t<I, std::tuple<Rules...>>;
+  static constexpr std::size_t size = sizeof...(Rules);
+  static constexpr std::size_t none = SIZE_MAX;
 
-template <class... Rules>
-constexpr bool all_hold(const Config& c, List<Rules...>) {
-  return !(Rules::broken(c) || ...);
-}
+  static constexpr bool all_hold(const Config& c) { return !(Rules::broken(c) || ...); }
+  /// The first broken rule from this one on, or none.
+  static constexpr std::size_t next_broken(const Config& c, std::size_t from) {
+    const bool broken[] = {Rules::broken(c)...};
+    while (from < size && !broken[from]) ++from;
+    return from < size ? from : none;
+  }
+  static void add_broken(const Config& c, std::vector<std::string>& texts) {
+    ((Rules::broken(c) ? texts.push_back(Rules::text(c)) : void()), ...);
+  }
+};
 
-template <const Config& C, class Rule, bool Broken = Rule::broken(C)>
-struct Report {};
-template <const Config& C, class Rule>
-struct Report<C, Rule, true> : Rule::template require<Rule::first(C), Rule::second(C)> {};
-
-template <const Config& C, class... Lists>
-struct Reports;
-template <const Config& C, class... Rules>
-struct Reports<C, List<Rules...>> : Report<C, Rules>... {};
-template <const Config& C, class First, class... Others>
-struct Reports<C, First, Others...> : Reports<C, First>, Reports<C, Others>... {};
-
-template <class... Rules>
-void broken_rules(const Config& c, List<Rules...>, std::vector<std::string>& texts) {
-  ((Rules::broken(c) ? texts.push_back(Rules::text(c)) : void()), ...);
-}
+/// One compile error for each rule of the set that C breaks.
+template <const Config& C, class Set, std::size_t I = Set::next_broken(C, 0)>
+struct Reports : Set::template rule<I>::template require<Set::template rule<I>::first(C), Set::template rule<I>::second(C)>,
+                 Reports<C, Set, Set::next_broken(C, I + 1)> {};
+template <const Config& C, class Set>
+struct Reports<C, Set, SIZE_MAX> {};
 
 }  // namespace config_rules
 }  // namespace llm

@@ -21,11 +21,8 @@ namespace llm {
 namespace config_rules {
 
 constexpr bool is_valid(const Config& c) {
-  return all_hold(c, Sizes{}) && all_hold(c, Positions{}) && all_hold(c, Attention{}) && all_hold(c, MixtureOfExperts{});
+  return Sizes::all_hold(c) && Positions::all_hold(c) && Attention::all_hold(c) && MixtureOfExperts::all_hold(c);
 }
-
-template <const Config& C>
-using AllReports = Reports<C, Sizes, Positions, Attention, MixtureOfExperts, Buildable>;
 
 }  // namespace config_rules
 
@@ -34,36 +31,45 @@ template <const Config& C>
 concept valid_config = config_rules::is_valid(C);
 
 /// Whether LLM can be made of a config: it is valid, and has nothing that the accountant counts and LLM does not build yet.
-constexpr bool buildable(const Config& c) { return config_rules::is_valid(c) && config_rules::all_hold(c, config_rules::Buildable{}); }
+constexpr bool buildable(const Config& c) { return config_rules::is_valid(c) && config_rules::Buildable::all_hold(c); }
 template <const Config& C>
 concept buildable_config = buildable(C);
 
-/// A base class that reports: one compile error for each broken rule, with its sentence and numbers; empty for a buildable config.
+/// A base class that reports: one compile error for each broken rule, with its sentence and numbers; empty for a valid config.
 /// A template over a config derives from it where the config is wrong, and so adds no errors of its own:
 ///
 ///     template <const Config& C>
-///     class Model { ... };
+///     class Arithmetic { ... };
 ///     template <const Config& C>
-///     requires(!buildable_config<C>) class Model<C> : BrokenRules<C> {};
+///     requires(!valid_config<C>) class Arithmetic<C> : BrokenRules<C> {};
 ///
 /// The report is apart from the question since clang takes a constraint whose check failed for unsatisfied, negated or not.
 template <const Config& C>
-struct BrokenRules : config_rules::AllReports<C> {};
+struct BrokenRules : config_rules::Reports<C, config_rules::Sizes>,
+                     config_rules::Reports<C, config_rules::Positions>,
+                     config_rules::Reports<C, config_rules::Attention>,
+                     config_rules::Reports<C, config_rules::MixtureOfExperts> {};
+
+/// The same for what LLM cannot build of a config; of a wrong config, its broken rules alone.
+template <const Config& C, bool Valid = valid_config<C>>
+struct UnbuiltFeatures : BrokenRules<C> {};
+template <const Config& C>
+struct UnbuiltFeatures<C, true> : config_rules::Reports<C, config_rules::Buildable> {};
 
 /// What is wrong with a config: for each broken rule its sentence and the two numbers; empty when it is valid.
 inline std::vector<std::string> validate(const Config& c) {
   std::vector<std::string> texts;
-  config_rules::broken_rules(c, config_rules::Sizes{}, texts);
-  config_rules::broken_rules(c, config_rules::Positions{}, texts);
-  config_rules::broken_rules(c, config_rules::Attention{}, texts);
-  config_rules::broken_rules(c, config_rules::MixtureOfExperts{}, texts);
+  config_rules::Sizes::add_broken(c, texts);
+  config_rules::Positions::add_broken(c, texts);
+  config_rules::Attention::add_broken(c, texts);
+  config_rules::MixtureOfExperts::add_broken(c, texts);
   return texts;
 }
 
 /// What LLM cannot build of a valid config: a sentence for each feature; empty when it builds all.
 inline std::vector<std::string> unbuilt_features(const Config& c) {
   std::vector<std::string> texts;
-  config_rules::broken_rules(c, config_rules::Buildable{}, texts);
+  config_rules::Buildable::add_broken(c, texts);
   return texts;
 }
 

@@ -58,9 +58,9 @@ LLM_CONFIG_RULE(mla_without_bias, kv_rank, c.mla.kv_rank, qkv_bias, std::int64_t
                 "llm::Config: mla has no biases of q, k and v: qkv_bias must be false")
 // clang-format on
 
-using Attention = List<qk_norm_is_rms_norm, qk_norm_joint_needs_qk_norm, norm_gain_offset_is_rms_norm, parallel_residual_is_pre_norm,
-                       attention_scale_valid, attention_softcap_valid, logit_softcap_valid, mla_kv_rank_not_negative,
-                       mla_q_rank_not_negative, mla_needs_kv_rank, mla_nope_dim_not_negative, mla_rope_dim_positive, mla_v_dim_positive,
-                       mla_head_dim, mla_every_head_its_own, mla_is_rotary, mla_rope_dim_once, mla_without_qk_norm, mla_without_bias>;
+struct Attention : List<qk_norm_is_rms_norm, qk_norm_joint_needs_qk_norm, norm_gain_offset_is_rms_norm, parallel_residual_is_pre_norm,
+                        attention_scale_valid, attention_softcap_valid, logit_softcap_valid, mla_kv_rank_not_negative,
+                        mla_q_rank_not_negative, mla_needs_kv_rank, mla_nope_dim_not_negative, mla_rope_dim_positive, mla_v_dim_positive,
+                        mla_head_dim, mla_every_head_its_own, mla_is_rotary, mla_rope_dim_once, mla_without_qk_norm, mla_without_bias> {};
 
 }  // namespace llm::config_rules

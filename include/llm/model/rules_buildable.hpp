@@ -35,8 +35,8 @@ LLM_CONFIG_RULE(logit_softcap_unbuilt, logit_softcap, c.logit_softcap, built, 0,
                 "llm::LLM: a soft cap of the logits is not built yet: logit_softcap must be 0")
 // clang-format on
 
-using Buildable = List<experts_unbuilt, mla_unbuilt, norm_position_unbuilt, geglu_unbuilt, qk_norm_joint_unbuilt, parallel_residual_unbuilt,
-                       full_attention_every_unbuilt, rope_theta_window_unbuilt, norm_gain_offset_unbuilt, scale_embeddings_unbuilt,
-                       attention_scale_unbuilt, attention_softcap_unbuilt, logit_softcap_unbuilt>;
+struct Buildable : List<experts_unbuilt, mla_unbuilt, norm_position_unbuilt, geglu_unbuilt, qk_norm_joint_unbuilt,
+                        parallel_residual_unbuilt, full_attention_every_unbuilt, rope_theta_window_unbuilt, norm_gain_offset_unbuilt,
+                        scale_embeddings_unbuilt, attention_scale_unbuilt, attention_softcap_unbuilt, logit_softcap_unbuilt> {};
 
 }  // namespace llm::config_rules

@@ -44,9 +44,9 @@ LLM_CONFIG_RULE(experts_active_groups_valid, active_groups, c.experts.active_gro
                 "llm::Config: experts.active_groups must be at least 1 and at most experts.groups")
 // clang-format on
 
-using MixtureOfExperts = List<experts_count_not_negative, experts_need_count, experts_active_positive, experts_active_at_most_count,
-                              experts_ffn_dim_not_negative, experts_shared_not_negative, experts_gate_needs_shared,
-                              experts_first_dense_not_negative, experts_every_positive, experts_in_some_layer, experts_are_gated,
-                              experts_without_bias, experts_scale_positive, experts_groups_divide, experts_active_groups_valid>;
+struct MixtureOfExperts : List<experts_count_not_negative, experts_need_count, experts_active_positive, experts_active_at_most_count,
+                               experts_ffn_dim_not_negative, experts_shared_not_negative, experts_gate_needs_shared,
+                               experts_first_dense_not_negative, experts_every_positive, experts_in_some_layer, experts_are_gated,
+                               experts_without_bias, experts_scale_positive, experts_groups_divide, experts_active_groups_valid> {};
 
 }  // namespace llm::config_rules

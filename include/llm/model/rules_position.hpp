@@ -66,10 +66,11 @@ LLM_CONFIG_RULE(rope_mscale_all_dim_valid, mscale_all_dim, c.rope_scaling.mscale
                 "llm::Config: rope_scaling.mscale_all_dim must not be negative, and finite")
 // clang-format on
 
-using Positions = List<rope_dim_not_negative, rope_dim_needs_rope, rope_dim_even, rope_dim_within_head, rope_theta_positive,
-                       sliding_window_not_negative, full_attention_every_not_negative, full_attention_needs_window, rope_theta_window_valid,
-                       rope_theta_window_needs_window, rope_scaling_needs_rope, rope_factor_positive, rope_scaling_has_kind,
-                       rope_original_length_positive, rope_low_factor_positive, rope_factors_ordered, rope_beta_slow_positive,
-                       rope_betas_ordered, rope_attention_factor_valid, rope_mscale_valid, rope_mscale_all_dim_valid>;
+struct Positions
+    : List<rope_dim_not_negative, rope_dim_needs_rope, rope_dim_even, rope_dim_within_head, rope_theta_positive,
+           sliding_window_not_negative, full_attention_every_not_negative, full_attention_needs_window, rope_theta_window_valid,
+           rope_theta_window_needs_window, rope_scaling_needs_rope, rope_factor_positive, rope_scaling_has_kind,
+           rope_original_length_positive, rope_low_factor_positive, rope_factors_ordered, rope_beta_slow_positive, rope_betas_ordered,
+           rope_attention_factor_valid, rope_mscale_valid, rope_mscale_all_dim_valid> {};
 
 }  // namespace llm::config_rules

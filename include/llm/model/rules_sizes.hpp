@@ -42,8 +42,8 @@ LLM_CONFIG_RULE(kv_cache_countable, elements, (detail::kv_elements_per_token(c) 
                 "llm::Config: the sizes are too large: the KV cache of max_seq_len tokens exceeds 2^63 bytes")
 // clang-format on
 
-using Sizes = List<vocab_size_positive, vocab_size_fits_token_ids, d_model_positive, n_layers_positive, n_heads_positive,
-                   n_kv_heads_not_negative, head_dim_not_negative, ffn_dim_positive, max_seq_len_positive, norm_eps_positive,
-                   kv_heads_at_most_heads, heads_divisible, d_model_divisible, parameters_countable, kv_cache_countable>;
+struct Sizes : List<vocab_size_positive, vocab_size_fits_token_ids, d_model_positive, n_layers_positive, n_heads_positive,
+                    n_kv_heads_not_negative, head_dim_not_negative, ffn_dim_positive, max_seq_len_positive, norm_eps_positive,
+                    kv_heads_at_most_heads, heads_divisible, d_model_divisible, parameters_countable, kv_cache_countable> {};
 
 }  // namespace llm::config_rules

@@ -158,8 +158,7 @@ TEST_CASE("every rule of the table is broken by one of the mistakes") {
     if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) sentences.push_back(sentence);
   }
   using namespace llm::config_rules;
-  const auto count = []<class... Rules>(List<Rules...>) { return sizeof...(Rules); };
-  CHECK(sentences.size() == count(Sizes{}) + count(Positions{}) + count(Attention{}) + count(MixtureOfExperts{}));
+  CHECK(sentences.size() == Sizes::size + Positions::size + Attention::size + MixtureOfExperts::size);
 }
 
 TEST_CASE("what LLM does not build is valid, and each feature is named alone") {
@@ -193,8 +192,7 @@ TEST_CASE("what LLM does not build is valid, and each feature is named alone") {
     CHECK(starts_with(unbuilt[0], std::string("llm::LLM: ") + feature.sentence));
     CHECK(ends_with(unbuilt[0], feature.numbers));
   }
-  const auto count = []<class... Rules>(llm::config_rules::List<Rules...>) { return sizeof...(Rules); };
-  CHECK(features.size() == count(llm::config_rules::Buildable{}) + 1);  // two values of norm_position
+  CHECK(features.size() == llm::config_rules::Buildable::size + 1);  // two values of norm_position
 }
 
 TEST_CASE("valid configs break no rule, also at the edges") {
