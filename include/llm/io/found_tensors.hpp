@@ -1,0 +1,74 @@
+// The tensors that files hold, whatever their format: what a check compares with the expected ones.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <llm/core/error.hpp>
+#include <llm/detail/os_file.hpp>
+#include <llm/io/published_config.hpp>
+#include <llm/io/tensor_naming.hpp>
+
+namespace llm {
+
+/// A tensor of a file. Everything here is a view of what the file's reader holds.
+struct FoundTensor {
+  std::string_view name;
+  std::string_view dtype;  // as the format calls it: "BF16", "Q4_K", "F8_E4M3"
+  std::span<const std::int64_t> shape;
+  std::int64_t size = 0;             // in bytes
+  std::span<const std::byte> bytes;  // empty when the library does not read this element type
+  std::string_view file;
+};
+
+namespace detail {
+
+/// Elements of a shape that a reader has checked against its file.
+inline std::int64_t elements_of(std::span<const std::int64_t> shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= extent;
+  return count;
+}
+
+inline std::string shape_text(std::span<const std::int64_t> shape) {
+  std::string out = "[";
+  for (const std::int64_t extent : shape) out += concat(out.size() > 1 ? ", " : "", extent);
+  return out + "]";
+}
+
+/// Whether two tensors hold the same bytes. Pages of mapped files are let go as they are read: comparing needs no memory.
+inline bool equal_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+  constexpr std::size_t chunk = std::size_t{1} << 20;
+  if (a.size() != b.size()) return false;
+  bool equal = true;
+  for (std::size_t at = 0; equal && at < a.size(); at += chunk) {
+    const std::size_t size = (std::min)(chunk, a.size() - at);
+    equal = std::memcmp(a.data() + at, b.data() + at, size) == 0;
+    os::release_pages(a.data() + at, size);
+    os::release_pages(b.data() + at, size);
+  }
+  return equal;
+}
+
+/// Tensors that files of a family carry beside the model: masks and frequencies that older versions of transformers saved, GGUF's tables of
+/// frequencies, DeepSeek-V3's module for predicting several tokens and the scales of its fp8 weights, a checkpoint's optimizer state.
+inline bool beside_the_model(std::string_view name, const Config& config, Family family, TensorNames names) {
+  if (names == TensorNames::library) return name.starts_with("optimizer.");
+  if (names == TensorNames::gguf)
+    return name == "rope_freqs.weight" || name == "rope_factors_long.weight" || name == "rope_factors_short.weight";
+  if (name.ends_with(".rotary_emb.inv_freq")) return true;
+  if (family == Family::gpt2) return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
+  if (family == Family::gpt_neox) return name.ends_with(".attention.bias") || name.ends_with(".attention.masked_bias");
+  if (family == Family::deepseek_v3)
+    return name.ends_with(".weight_scale_inv") || name.starts_with(concat("model.layers.", config.n_layers, "."));
+  return false;
+}
+
+}  // namespace detail
+}  // namespace llm

@@ -1,0 +1,223 @@
+// Compares the tensors of a model's files with those that its config asks for, by their headers alone.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <llm/core/error.hpp>
+#include <llm/io/expected_tensors.hpp>
+#include <llm/io/found_tensors.hpp>
+#include <llm/io/published_config.hpp>
+
+namespace llm {
+
+/// What can be wrong with a tensor.
+enum class TensorFault : std::uint8_t { missing, extra, misshaped, duplicate, different_copy };
+
+namespace detail {
+inline constexpr std::array<std::string_view, 5> tensor_fault_names{"missing", "extra", "misshaped", "duplicate", "different copy"};
+}  // namespace detail
+
+constexpr std::string_view to_string(TensorFault fault) { return detail::tensor_fault_names[static_cast<std::size_t>(fault)]; }
+
+/// One tensor that is not as the config says. `text` is the whole sentence.
+struct TensorProblem {
+  TensorFault fault;
+  std::string name;
+  std::string text;
+};
+
+/// How much of a file is of one element type.
+struct DTypeShare {
+  std::string dtype;
+  std::int64_t tensors = 0;
+  std::int64_t elements = 0;
+  std::int64_t bytes = 0;
+};
+
+/// The result of check_tensors.
+struct TensorCheck {
+  static constexpr std::size_t listed = 1000;  // problems beyond these are counted only
+
+  std::vector<TensorProblem> problems;
+  std::array<std::int64_t, 5> faults{};  // how many of each TensorFault
+  std::int64_t expected_parameters = 0;  // by the config; a tied head once
+  std::int64_t parameters = 0;           // elements of all tensors of the files, a tied head's copy and what stands beside the model not
+  std::int64_t tensors = 0;              // so many tensors
+  std::int64_t copies = 0;               // tensors that are an equal copy of another: a tied head
+  std::int64_t beside = 0;               // tensors that are no part of the model, as masks that old files carry
+  std::vector<DTypeShare> dtypes;        // of all tensors of the files, the most bytes first
+  std::string hint;                      // what may be the cause of the problems, or empty
+
+  std::int64_t count(TensorFault fault) const { return faults[static_cast<std::size_t>(fault)]; }
+  bool matches() const { return faults == std::array<std::int64_t, 5>{}; }
+};
+
+struct TensorCheckOptions {
+  std::string prefix;          // what all names of the files begin with beyond their family's: "_orig_mod.", "module."
+  bool compare_copies = true;  // read both tensors of a tied pair and compare them
+};
+
+namespace detail {
+
+class TensorChecker {
+ public:
+  TensorChecker(const PublishedConfig& model, TensorNames names, std::span<const FoundTensor> found, const TensorCheckOptions& options)
+      : model_(model), found_(found), options_(options), layout_{.names = names}, seen_(found.size(), false) {
+    for (std::size_t i = 0; i < found.size(); ++i) order_.push_back(i);
+    std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return name(a) < name(b); });
+  }
+
+  TensorCheck operator()() {
+    sum_dtypes();
+    duplicates();
+    choose_layout();
+    for_each_expected_tensor(model_.config, model_.family, layout_, [&](const ExpectedTensor& tensor) { compare(tensor); });
+    others();
+    if (!result_.matches()) guess_prefix();
+    return std::move(result_);
+  }
+
+ private:
+  /// A name without the prefix of the options, if it has that.
+  std::string_view name(std::size_t i) const {
+    const std::string_view whole = found_[i].name;
+    return whole.starts_with(options_.prefix) ? whole.substr(options_.prefix.size()) : whole;
+  }
+  std::optional<std::size_t> find(std::string_view wanted) const {
+    const auto at = std::lower_bound(order_.begin(), order_.end(), wanted, [&](std::size_t i, std::string_view w) { return name(i) < w; });
+    if (at == order_.end() || name(*at) != wanted) return std::nullopt;
+    return *at;
+  }
+
+  void add(TensorFault fault, std::string_view tensor, std::string_view text) {
+    ++result_.faults[static_cast<std::size_t>(fault)];
+    if (result_.problems.size() < TensorCheck::listed) result_.problems.push_back({fault, std::string(tensor), std::string(text)});
+  }
+
+  void sum_dtypes() {
+    auto& shares = result_.dtypes;
+    for (const FoundTensor& tensor : found_) {
+      auto at = std::find_if(shares.begin(), shares.end(), [&](const DTypeShare& share) { return share.dtype == tensor.dtype; });
+      if (at == shares.end()) at = shares.insert(at, {std::string(tensor.dtype)});
+      ++at->tensors;
+      at->elements += elements_of(tensor.shape);
+      at->bytes += tensor.size;
+    }
+    std::stable_sort(shares.begin(), shares.end(), [](const DTypeShare& a, const DTypeShare& b) { return a.bytes > b.bytes; });
+  }
+
+  void duplicates() {
+    for (std::size_t i = 1; i < order_.size(); ++i) {
+      const FoundTensor &first = found_[order_[i - 1]], &again = found_[order_[i]];
+      if (name(order_[i - 1]) != name(order_[i])) continue;
+      seen_[order_[i]] = true;
+      add(TensorFault::duplicate, first.name, concat("duplicate: ", in_quotes(first.name), " is in ", first.file, " and in ", again.file));
+    }
+  }
+
+  /// Base classes save without the language model's prefix; transformers 5 may save experts as it holds them.
+  void choose_layout() {
+    if (layout_.names != TensorNames::hugging_face) return;
+    const TensorNaming naming = naming_of(model_.family, layout_.names);
+    layout_.bare = !find(concat(naming.prefix, naming.embedding)) && find(naming.embedding);
+    layout_.stacked =
+        std::any_of(found_.begin(), found_.end(), [](const FoundTensor& t) { return t.name.ends_with(".experts.gate_up_proj"); });
+  }
+
+  void compare(const ExpectedTensor& expected) {
+    const bool copy = !expected.copy_of.empty();
+    if (!copy) result_.expected_parameters += elements_of(expected.shape);
+    const auto at = find(expected.name);
+    if (!at) {
+      if (!copy) add(TensorFault::missing, expected.name, concat("missing: ", in_quotes(expected.name), " ", shape_text(expected.shape)));
+      return;
+    }
+    seen_[*at] = true;
+    const FoundTensor& tensor = found_[*at];
+    if (!copy) count(tensor);
+    if (!std::equal(tensor.shape.begin(), tensor.shape.end(), expected.shape.begin(), expected.shape.end()))
+      return misshaped(tensor, expected);
+    if (copy) compare_copy(tensor, expected);
+  }
+
+  void count(const FoundTensor& tensor) {
+    result_.parameters += elements_of(tensor.shape);
+    ++result_.tensors;
+  }
+
+  void misshaped(const FoundTensor& tensor, const ExpectedTensor& expected) {
+    const bool transposed = tensor.shape.size() == 2 && expected.shape.size() == 2 && tensor.shape[0] == expected.shape[1] &&
+                            tensor.shape[1] == expected.shape[0];
+    add(TensorFault::misshaped, tensor.name,
+        concat("misshaped: ", in_quotes(tensor.name), " is ", shape_text(tensor.shape), ", expected ", shape_text(expected.shape),
+               transposed ? ": transposed?" : ""));
+  }
+
+  /// A tied head may stand in the file once more: as an equal copy, else nobody knows which of the two was meant.
+  void compare_copy(const FoundTensor& copy, const ExpectedTensor& expected) {
+    const auto original = find(expected.copy_of);
+    if (!original) return;  // reported as missing
+    const FoundTensor& first = found_[*original];
+    const bool readable = !first.bytes.empty() && !copy.bytes.empty();
+    if (options_.compare_copies && readable && (first.dtype != copy.dtype || !equal_bytes(first.bytes, copy.bytes)))
+      return add(
+          TensorFault::different_copy, copy.name,
+          concat("different copy: ", in_quotes(copy.name), " and ", in_quotes(first.name), " differ, but the config says they are tied"));
+    ++result_.copies;
+  }
+
+  void others() {
+    for (const std::size_t i : order_) {
+      if (seen_[i]) continue;
+      const FoundTensor& tensor = found_[i];
+      if (beside_the_model(name(i), model_.config, model_.family, layout_.names)) {
+        ++result_.beside;
+        continue;
+      }
+      count(tensor);
+      add(TensorFault::extra, tensor.name,
+          concat("extra: ", in_quotes(tensor.name), " ", shape_text(tensor.shape), " ", tensor.dtype, " in ", tensor.file));
+    }
+  }
+
+  /// Wrappers of training frameworks put a word before all names.
+  void guess_prefix() {
+    const TensorNaming naming = naming_of(model_.family, layout_.names);
+    const std::string embedding = concat(naming.prefix, naming.embedding);
+    for (const FoundTensor& tensor : found_) {
+      if (!tensor.name.ends_with(embedding) || tensor.name.size() == embedding.size() || find(embedding)) continue;
+      result_.hint = concat("names begin with ", in_quotes(tensor.name.substr(0, tensor.name.size() - embedding.size())),
+                            ", which is no part of them: give it as the prefix");
+      return;
+    }
+  }
+
+  const PublishedConfig& model_;
+  std::span<const FoundTensor> found_;
+  const TensorCheckOptions& options_;
+  TensorLayout layout_;
+  std::vector<bool> seen_;
+  std::vector<std::size_t> order_;  // of the found tensors, by name
+  TensorCheck result_;
+};
+
+}  // namespace detail
+
+/// Compares names and shapes of a model's tensors with what its config and family ask for. Nothing is read of the data but a tied head that
+/// stands in the files twice. A transposed square matrix cannot be told from the right one.
+/// Throws ConfigError when the family has no names for what the config says.
+inline TensorCheck check_tensors(const PublishedConfig& model, TensorNames names, std::span<const FoundTensor> found,
+                                 const TensorCheckOptions& options = {}) {
+  return detail::TensorChecker(model, names, found, options)();
+}
+
+}  // namespace llm
