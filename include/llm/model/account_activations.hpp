@@ -1,6 +1,7 @@
 // The accountant's peaks: the memory of a training step and of generation, as the storage pool's high-water mark shows it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <llm/core/dtype.hpp>
@@ -8,6 +9,7 @@
 #include <llm/model/account_bytes.hpp>
 #include <llm/model/account_replay.hpp>
 #include <llm/model/config.hpp>
+#include <llm/model/rules.hpp>
 
 namespace llm {
 
@@ -68,11 +70,15 @@ constexpr void require_in(const char* function, const char* what, std::int64_t v
   if (value < 1 || value > most) throw ValueError(concat(function, ": ", what, " ", value, " is not in 1 .. ", most));
 }
 
-/// The replay follows the layers that LLM has.
+[[noreturn]] inline void refuse_unbuildable(const char* function, const Config& c) {
+  const auto broken = validate(c), unbuilt = unbuilt_features(c);
+  throw ConfigError(concat(
+      function, ": there is no model of this config whose memory could be told: ", broken.empty() ? unbuilt.front() : broken.front()));
+}
+
+/// The replay follows the layers that LLM builds.
 constexpr void require_buildable(const char* function, const Config& c) {
-  if (c.has_experts() || c.latent_attention())
-    throw ConfigError(concat(function, ": LLM cannot build a model with ", c.has_experts() ? "experts" : "latent attention",
-                             " yet, so that there is no pass to replay"));
+  if (!buildable(c)) refuse_unbuildable(function, c);
 }
 
 constexpr Count rope_table_bytes(const Config& c) { return Count(c.max_seq_len) * c.rope_width() * 4; }

@@ -16,6 +16,16 @@ namespace llm::detail {
 /// leaves behind what lives when that returns: a forward the result and, while a tape records, what ops save; a backward the gradient of
 /// its input. `d_y` is the gradient of an op's output, which is dropped when the op's backward has used it.
 class Replay {
+  // The templates stand before the functions that call them: clang evaluates calls only of what is defined by then.
+  /// Runs the part for each layer. All are alike, so that one is replayed.
+  template <class Part>
+  constexpr void each_layer(const Part& part) {
+    Ledger before = std::exchange(ledger_, Ledger());
+    part();
+    before.append(ledger_, c_.n_layers);
+    ledger_ = before;
+  }
+
  public:
   constexpr Replay(const Config& config, DType type, Count batch, Count length)
       : c_(config),
@@ -37,6 +47,7 @@ class Replay {
     each_layer([&] { recompute ? block_forgotten() : block(); });
     if (has_final_norm()) norm(rows_, c_.d_model);
     head_loss(chunk_bytes);
+    ledger_.give(hidden_);  // its input
     if (has_final_norm()) {
       norm_backward(rows_, c_.d_model, false);
       ledger_.give(hidden_);  // x
@@ -76,15 +87,6 @@ class Replay {
  private:
   constexpr bool post() const { return c_.norm_position == NormPosition::post; }
   constexpr bool has_final_norm() const { return !post(); }
-
-  /// Runs the part for each layer. All are alike, so that one is replayed.
-  template <class Part>
-  constexpr void each_layer(const Part& part) {
-    Ledger before = std::exchange(ledger_, Ledger());
-    part();
-    before.append(ledger_, c_.n_layers);
-    ledger_ = before;
-  }
 
   /// Gives back what an op would have saved, when no tape records.
   constexpr void give_unsaved(Count bytes) {
@@ -205,18 +207,6 @@ class Replay {
     if (c_.gated()) linear_backward(c_.d_model, c_.ffn_dim, c_.mlp_bias, 0, ffn_);
   }
 
-  /// x -> y, both [R, D]; x is the caller's to give back.
-  constexpr void block() {
-    branch([&] { attention(); });
-    branch([&] { mlp(); });
-    give_unsaved(hidden_);  // the first branch's result
-  }
-  constexpr void block_backward() {
-    branch_backward([&](Count d_x) { mlp_backward(d_x); });
-    ledger_.give(hidden_);  // the first branch's result
-    branch_backward([&](Count d_x) { attention_backward(d_x); });
-  }
-
   /// x + f(norm(x)), or norm(x + f(x)).
   template <class F>
   constexpr void branch(const F& f) {
@@ -241,6 +231,18 @@ class Replay {
     }
   }
 
+  /// x -> y, both [R, D]; x is the caller's to give back.
+  constexpr void block() {
+    branch([&] { attention(); });
+    branch([&] { mlp(); });
+    give_unsaved(hidden_);  // the first branch's result
+  }
+  constexpr void block_backward() {
+    branch_backward([&](Count d_x) { mlp_backward(d_x); });
+    ledger_.give(hidden_);  // the first branch's result
+    branch_backward([&](Count d_x) { attention_backward(d_x); });
+  }
+
   /// recompute(block, x): a pass that saves nothing but x.
   constexpr void block_forgotten() {
     recording_ = false;
@@ -256,7 +258,7 @@ class Replay {
     ledger_.give(hidden_ + hidden_);  // d_x of the block's own tape, d_y
   }
 
-  /// Head and loss, forward and, as nothing comes between them, backward. Leaves the gradient of its input x, and x.
+  /// Head and loss, forward and, as nothing comes between them, backward. Leaves the gradient of its input.
   constexpr void head_loss(std::int64_t chunk_bytes) {
     const Count row = Count(c_.vocab_size) * element_;
     const std::int64_t fit = chunk_bytes / (std::max)(row.value, std::int64_t{1});

@@ -1,0 +1,170 @@
+// The accountant's memory against the storage pool's high-water mark of real training steps and of real generation, to the byte.
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <llm/configs/train.hpp>
+#include <llm/model.hpp>
+#include <llm/model/account_activations.hpp>
+#include <llm/train/adamw.hpp>
+#include <llm/train/clip.hpp>
+#include <support/catch.hpp>
+
+namespace {
+
+using llm::Config, llm::configs::gpt2_small, llm::configs::llama_small, llm::configs::modern_small;
+
+constexpr Config changed(Config c, void (*change)(Config&)) {
+  change(c);
+  return c;
+}
+
+// Each config has its peak elsewhere: in the MLP, in attention, at the head, with the embedding's gradients.
+constexpr Config llama = llama_small<64>, modern = modern_small<64>, gpt2 = gpt2_small<64>;
+constexpr Config gpt2_post = changed(gpt2, [](Config& c) { c.norm_position = llm::NormPosition::post; });
+constexpr Config wide_heads{.vocab_size = 32,
+                            .d_model = 16,
+                            .n_layers = 3,
+                            .n_heads = 6,
+                            .n_kv_heads = 1,
+                            .head_dim = 32,
+                            .ffn_dim = 8,
+                            .max_seq_len = 32,
+                            .tie_embeddings = true,
+                            .rope_dim = 16,
+                            .qkv_bias = true,
+                            .sliding_window = 8};
+constexpr Config wide_heads_normed = changed(wide_heads, [](Config& c) { c.qk_norm = true, c.qkv_bias = false; });
+constexpr Config many_words{.vocab_size = 3000,
+                            .d_model = 8,
+                            .n_layers = 1,
+                            .n_heads = 2,
+                            .ffn_dim = 16,
+                            .max_seq_len = 64,
+                            .norm_position = llm::NormPosition::post,
+                            .mlp_bias = true};
+constexpr Config long_table{.vocab_size = 2000,
+                            .d_model = 24,
+                            .n_layers = 2,
+                            .n_heads = 3,
+                            .ffn_dim = 24,
+                            .max_seq_len = 4000,
+                            .norm = llm::Norm::layer_norm,
+                            .position = llm::Position::learned,
+                            .mlp = llm::Mlp::gelu_erf};
+constexpr Config no_positions = changed(many_words, [](Config& c) {
+  c.position = llm::Position::none, c.norm_position = llm::NormPosition::pre, c.tie_embeddings = true, c.vocab_size = 50;
+});
+
+template <const Config& C, class T>
+struct Case {
+  static constexpr const Config& config = C;
+  using Element = T;
+  using Model = llm::LLM<C, llm::Trainable<T>>;
+};
+
+/// Memory does not depend on the threads, and tiny steps are fastest on one.
+struct OneThread {
+  OneThread() { llm::set_num_threads(1); }
+  ~OneThread() { llm::set_num_threads(0); }
+};
+
+std::int64_t in_use() { return llm::pool_statistics<llm::Cpu>().in_use; }
+std::int64_t high_water() { return llm::pool_statistics<llm::Cpu>().high_water; }
+
+template <class Model>
+typename Model::Ids some_ids(std::int64_t batch, std::int64_t length) {
+  std::vector<llm::Token> tokens;
+  for (std::int64_t i = 0; i < batch * length; ++i) tokens.push_back(static_cast<llm::Token>(i * 7 % Model::V));
+  return Model::Ids::from(tokens, {batch, length});
+}
+
+template <class Model>
+void backward(const Model& model, const typename Model::Ids& ids, const typename Model::Ids& targets, const llm::TrainingStep& step) {
+  llm::TrainingOptions options;
+  options.recompute = step.recompute;
+  options.chunk_bytes = step.chunk_bytes;
+  llm::Tape tape;
+  const auto loss = model.loss(ids, targets, options);
+  tape.backward(loss);
+}
+
+/// Steps of one model and optimizer.
+template <class Model>
+struct Trainer {
+  std::int64_t before = in_use();
+  Model model = Model::random(1);
+  llm::AdamW<typename Model::T, llm::Cpu> optimizer{model};
+
+  /// What the pool handed out at most in a step, model and optimizer included.
+  std::int64_t measured(const llm::TrainingStep& step) {
+    const auto ids = some_ids<Model>(step.batch, step.length), targets = some_ids<Model>(step.batch, step.length);
+    if (step.accumulate) backward(model, ids, targets, step);
+    llm::reset_pool_high_water<llm::Cpu>();
+    backward(model, ids, targets, step);
+    llm::clip_grad_norm(model, 1.0);
+    optimizer.step(1e-3);
+    return high_water() - before;
+  }
+};
+
+}  // namespace
+
+static_assert(llm::TrainingStep{}.chunk_bytes == llm::TrainingOptions{}.chunk_bytes);
+static_assert(llm::TrainingStep{}.recompute == llm::TrainingOptions{}.recompute);
+
+TEMPLATE_TEST_CASE("training_memory is the pool's high-water mark of a step", "", (Case<llama, float>), (Case<llama, llm::bf16>),
+                   (Case<modern, float>), (Case<modern, llm::bf16>), (Case<gpt2, float>), (Case<gpt2, llm::bf16>), (Case<gpt2_post, float>),
+                   (Case<gpt2_post, llm::bf16>), (Case<wide_heads, float>), (Case<wide_heads, llm::bf16>), (Case<wide_heads_normed, float>),
+                   (Case<many_words, float>), (Case<many_words, llm::bf16>), (Case<long_table, float>), (Case<long_table, double>),
+                   (Case<no_positions, float>)) {
+  const OneThread quick;
+  Trainer<typename TestType::Model> trainer;
+  trainer.measured({});  // the first step
+  for (const std::int64_t batch : {1, 3})
+    for (const std::int64_t length : {1, 24})
+      for (const bool recompute : {false, true})
+        for (const std::int64_t chunk_bytes : {llm::TrainingStep{}.chunk_bytes, std::int64_t{20'000}})
+          for (const bool accumulate : {false, true}) {
+            const llm::TrainingStep step{.batch = batch,
+                                         .length = length,
+                                         .type = llm::dtype_of<typename TestType::Element>,
+                                         .recompute = recompute,
+                                         .chunk_bytes = chunk_bytes,
+                                         .accumulate = accumulate};
+            const llm::TrainingMemory m = llm::training_memory(TestType::config, step);
+            INFO("batch " << batch << " length " << length << " recompute " << recompute << " chunk " << chunk_bytes << " accumulate "
+                          << accumulate << ": gradients " << m.gradients << ", activations " << m.activations);
+            CHECK(trainer.measured(step) == m.total);
+            CHECK(m.weights + m.optimizer + m.tables + m.gradients + m.activations == m.total);
+          }
+}
+
+TEMPLATE_TEST_CASE("decode_memory is the pool's high-water mark of prefill and decoding", "", (Case<llama, float>),
+                   (Case<modern, llm::bf16>), (Case<gpt2, float>), (Case<gpt2_post, llm::bf16>), (Case<wide_heads, float>),
+                   (Case<many_words, float>), (Case<no_positions, float>)) {
+  const OneThread quick;
+  using Model = typename TestType::Model;
+  for (const std::int64_t batch : {1, 3})
+    for (const std::int64_t prompt : {1, 17}) {
+      const std::int64_t before = in_use(), capacity = 20;
+      const auto model = Model::random(1);
+      llm::KvCache<TestType::config, llm::bf16> cache(batch, capacity);
+      const llm::DecodeMemory m = llm::decode_memory(TestType::config, {.batch = batch,
+                                                                        .prompt = prompt,
+                                                                        .capacity = capacity,
+                                                                        .type = llm::dtype_of<typename TestType::Element>,
+                                                                        .cache_type = llm::DType::bf16});
+      const std::int64_t held = in_use();
+      CHECK(held - before == m.weights + m.tables + m.cache);
+      const auto peak = [&](std::int64_t length) {
+        llm::reset_pool_high_water<llm::Cpu>();
+        model.last_logits(some_ids<Model>(batch, length), cache);
+        return high_water() - held;
+      };
+      INFO("batch " << batch << " prompt " << prompt);
+      CHECK(peak(prompt) == m.prefill);
+      CHECK(peak(1) == m.decode);
+      CHECK(m.total == held - before + (std::max)(m.prefill, m.decode));
+    }
+}
