@@ -1,6 +1,8 @@
 // GPT-2: LayerNorm, learned positions, multi-head attention and GELU, all with biases. Source: the checkpoints openai-community/gpt2*.
 #pragma once
 
+#include <cstdint>
+
 #include <llm/model/account.hpp>
 #include <llm/model/config.hpp>
 
@@ -27,6 +29,12 @@ constexpr Config gpt2(std::int64_t d_model, std::int64_t n_layers, std::int64_t 
 
 inline constexpr Config gpt2_124m = gpt2(768, 12, 12);
 static_assert(parameter_count(gpt2_124m).total == 124'439'808);
+
+inline constexpr Config gpt2_medium = gpt2(1024, 24, 16);
+static_assert(parameter_count(gpt2_medium).total == 354'823'168);
+
+inline constexpr Config gpt2_large = gpt2(1280, 36, 20);
+static_assert(parameter_count(gpt2_large).total == 774'030'080);
 
 inline constexpr Config gpt2_xl = gpt2(1600, 48, 25);
 static_assert(parameter_count(gpt2_xl).total == 1'557'611'200);
