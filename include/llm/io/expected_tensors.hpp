@@ -27,8 +27,9 @@ struct ExpectedTensor {
 /// What files of one family may choose: how they are recognised is layout_of's matter (tensor_check.hpp).
 struct TensorLayout {
   TensorNames names = TensorNames::hugging_face;
-  bool bare = false;     // without the prefix of the language model's class ("transformer.", "model."), as base classes are saved
-  bool stacked = false;  // experts of a layer in one tensor, as transformers 5 has them in memory
+  bool bare = false;          // without the prefix of the language model's class ("transformer.", "model."), as base classes are saved
+  bool stacked = false;       // experts of a layer in one tensor, as transformers 5 has them in memory
+  bool split_latent = false;  // GGUF: latent attention's kv_b apart for keys and values, head by head, as written since 2025
 };
 
 namespace detail {
@@ -96,7 +97,12 @@ class TensorWalk {
     }
     linear(known(n_.kv_a, "latent attention"), mla.kv_rank + mla.rope_dim, c_.d_model, false);
     gain(n_.kv_a_norm, mla.kv_rank);
-    linear(n_.kv_b, c_.n_heads * (mla.nope_dim + mla.v_dim), mla.kv_rank, false);
+    if (layout_.split_latent) {
+      put(concat(at_, "attn_k_b.weight"), {c_.n_heads, mla.kv_rank, mla.nope_dim});
+      put(concat(at_, "attn_v_b.weight"), {c_.n_heads, mla.v_dim, mla.kv_rank});
+    } else {
+      linear(n_.kv_b, c_.n_heads * (mla.nope_dim + mla.v_dim), mla.kv_rank, false);
+    }
   }
 
   void mlp() {

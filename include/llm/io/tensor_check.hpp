@@ -124,13 +124,16 @@ class TensorChecker {
     }
   }
 
-  /// Base classes save without the language model's prefix; transformers 5 may save experts as it holds them.
+  /// What the files chose among their family's ways.
   void choose_layout() {
+    const auto any = [&](std::string_view ending) {
+      return std::any_of(found_.begin(), found_.end(), [&](const FoundTensor& tensor) { return tensor.name.ends_with(ending); });
+    };
+    if (layout_.names == TensorNames::gguf) layout_.split_latent = any(".attn_k_b.weight");
     if (layout_.names != TensorNames::hugging_face) return;
     const TensorNaming naming = naming_of(model_.family, layout_.names);
     layout_.bare = !find(concat(naming.prefix, naming.embedding)) && find(naming.embedding);
-    layout_.stacked =
-        std::any_of(found_.begin(), found_.end(), [](const FoundTensor& t) { return t.name.ends_with(".experts.gate_up_proj"); });
+    layout_.stacked = any(".experts.gate_up_proj");
   }
 
   void compare(const ExpectedTensor& expected) {
