@@ -62,7 +62,7 @@ struct TensorCheck {
 };
 
 struct TensorCheckOptions {
-  std::string prefix;          // what all names of the files begin with beyond their family's: "_orig_mod.", "module."
+  std::string prefix = {};     // what all names of the files begin with beyond their family's: "_orig_mod.", "module."
   bool compare_copies = true;  // read both tensors of a tied pair and compare them
 };
 
