@@ -1,9 +1,8 @@
-// The JSON side of a safetensors header: characters with limits on the way in, checked events on the way out.
+// The JSON side of a safetensors header: the parser's events, checked one by one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <span>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include <llm/core/dtype.hpp>
 #include <llm/core/error.hpp>
+#include <llm/io/json_text.hpp>
 #include <llm/io/safetensors_format.hpp>
 
 namespace llm {
@@ -35,72 +35,11 @@ namespace detail::safetensors {
   throw FileError(concat("llm::SafetensorsFile: ", path, ": ", reason));
 }
 
-/// Tells the system that a stretch of a mapping has been read; null for plain memory.
-using ReleasePages = void (*)(const std::byte*, std::size_t) noexcept;
-
-/// The header's characters on their way to the JSON parser. Ends the parse when one token grows without limit.
-class HeaderText {
- public:
-  HeaderText(const std::string& path, std::span<const std::byte> text, ReleasePages release)
-      : path_(path), text_(text), release_(release) {}
-
-  class iterator {
-   public:
-    using iterator_category = std::input_iterator_tag;
-    using value_type = char;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const char*;
-    using reference = char;
-
-    iterator() = default;
-    iterator(HeaderText* text, std::size_t at) : text_(text), at_(at) {}
-    char operator*() const { return text_->character(at_); }
-    iterator& operator++() {
-      ++at_;
-      return *this;
-    }
-    iterator operator++(int) {
-      iterator old = *this;
-      ++at_;
-      return old;
-    }
-    friend bool operator==(const iterator& a, const iterator& b) { return a.at_ == b.at_; }
-
-   private:
-    HeaderText* text_ = nullptr;
-    std::size_t at_ = 0;
-  };
-
-  iterator begin() { return {this, 0}; }
-  iterator end() { return {this, text_.size()}; }
-  void token_read() { token_start_ = position_; }
-  [[noreturn]] void fail(std::string_view reason) const {
-    safetensors::fail(path_, concat(reason, " (near byte ", position_, " of the header)"));
-  }
-
- private:
-  char character(std::size_t at) {
-    position_ = at;
-    if (at - token_start_ > max_string_bytes) fail("a name, value or gap is longer than 1 MiB");
-    if (release_ != nullptr && at - released_ >= release_step) {
-      release_(text_.data() + released_, at - released_);
-      released_ = at;
-    }
-    return static_cast<char>(text_[at]);
-  }
-
-  static constexpr std::size_t release_step = std::size_t{1} << 20;
-  const std::string& path_;
-  std::span<const std::byte> text_;
-  ReleasePages release_;
-  std::size_t position_ = 0, token_start_ = 0, released_ = 0;
-};
-
 /// Takes the JSON parser's events for the one structure that the format allows; anything else is an error where it stands.
 /// With `keep` false it checks only, in constant memory.
 class HeaderEvents {
  public:
-  HeaderEvents(HeaderText& text, std::span<const std::byte> data, bool keep) : text_(text), data_(data), keep_(keep) {}
+  HeaderEvents(JsonText& text, std::span<const std::byte> data, bool keep) : text_(text), data_(data), keep_(keep) {}
 
   struct Tensor {
     SafetensorsEntry entry;
@@ -225,7 +164,7 @@ class HeaderEvents {
     tensors.push_back({std::move(entry_), type_});
   }
 
-  HeaderText& text_;
+  JsonText& text_;
   std::span<const std::byte> data_;
   bool keep_;
   At at_ = At::start;

@@ -4,17 +4,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <llm/core/dtype.hpp>
+#include <llm/io/json_text.hpp>
 
 namespace llm::detail::safetensors {
 
 inline constexpr std::uint64_t max_header_bytes = 100'000'000;         // the format's own limit
-inline constexpr std::size_t max_string_bytes = std::size_t{1} << 20;  // one name or metadata value; ours
+inline constexpr std::size_t max_string_bytes = max_json_token_bytes;  // one name or metadata value; ours
 inline constexpr std::size_t max_rank = 64;                            // ours, as in NumPy and PyTorch
 inline constexpr std::string_view metadata_key = "__metadata__";
 

@@ -15,6 +15,7 @@
 
 #include <llm/core/dtype.hpp>
 #include <llm/core/error.hpp>
+#include <llm/io/json_text.hpp>
 #include <llm/io/safetensors_events.hpp>
 #include <llm/io/safetensors_format.hpp>
 
@@ -24,6 +25,8 @@ namespace llm {
 struct UnsupportedSafetensorsEntry {
   std::string name;
   std::string dtype;
+  std::vector<std::int64_t> shape;
+  std::size_t size = 0;  // in bytes
 };
 
 /// What a safetensors file holds, in the order of the data.
@@ -74,14 +77,14 @@ inline std::size_t header_length(const std::string& path, std::span<const std::b
 /// Reads and checks the header of a file that lies in memory; the entries' bytes point into `file`. `path` is for messages.
 /// Throws FileError. The header is read twice, the first time without keeping anything: a bad file costs next to no memory.
 inline SafetensorsIndex parse_safetensors(std::span<const std::byte> file, const std::string& path,
-                                          detail::safetensors::ReleasePages release = nullptr) {
+                                          detail::ReleasePages release = nullptr) {
   namespace st = detail::safetensors;
   const std::size_t length = st::header_length(path, file);
   const auto data = file.subspan(8 + length);
   std::vector<st::HeaderEvents::Tensor> tensors;
   SafetensorsIndex index;
   for (const bool keep : {false, true}) {
-    st::HeaderText text(path, file.subspan(8, length), release);
+    detail::JsonText text(detail::concat("llm::SafetensorsFile: ", path), "header", file.subspan(8, length), release);
     st::HeaderEvents events(text, data, keep);
     nlohmann::json::sax_parse(text.begin(), text.end(), &events);
     if (events.total_bytes() != data.size())
@@ -96,7 +99,7 @@ inline SafetensorsIndex parse_safetensors(std::span<const std::byte> file, const
       entry.dtype = *type->dtype;
       index.tensors.push_back(std::move(entry));
     } else {
-      index.unsupported.push_back({std::move(entry.name), std::string(type->name)});
+      index.unsupported.push_back({std::move(entry.name), std::string(type->name), std::move(entry.shape), entry.bytes.size()});
     }
   }
   return index;

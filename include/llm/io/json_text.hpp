@@ -1,0 +1,81 @@
+// The characters of a JSON text on their way to the parser, with a limit on what one token may take.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <llm/core/error.hpp>
+
+namespace llm::detail {
+
+/// Tells the system that a stretch of a mapping has been read; null for plain memory.
+using ReleasePages = void (*)(const std::byte*, std::size_t) noexcept;
+
+/// The longest name, value or gap of a JSON text: the parser holds one of them in memory.
+inline constexpr std::size_t max_json_token_bytes = std::size_t{1} << 20;
+
+/// The characters of a JSON text, as the pair of iterators that the parser takes. Ends the parse when one token grows without limit.
+class JsonText {
+ public:
+  /// `where` begins each error; `part` is what the text is called in one: "header", "file".
+  JsonText(std::string where, std::string_view part, std::span<const std::byte> text, ReleasePages release = nullptr)
+      : where_(std::move(where)), part_(part), text_(text), release_(release) {}
+
+  class iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = char;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const char*;
+    using reference = char;
+
+    iterator() = default;
+    iterator(JsonText* text, std::size_t at) : text_(text), at_(at) {}
+    char operator*() const { return text_->character(at_); }
+    iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    iterator operator++(int) {
+      iterator old = *this;
+      ++at_;
+      return old;
+    }
+    friend bool operator==(const iterator& a, const iterator& b) { return a.at_ == b.at_; }
+
+   private:
+    JsonText* text_ = nullptr;
+    std::size_t at_ = 0;
+  };
+
+  iterator begin() { return {this, 0}; }
+  iterator end() { return {this, text_.size()}; }
+  void token_read() { token_start_ = position_; }
+  [[noreturn]] void fail(std::string_view reason) const {
+    throw FileError(concat(where_, ": ", reason, " (near byte ", position_, " of the ", part_, ")"));
+  }
+
+ private:
+  char character(std::size_t at) {
+    position_ = at;
+    if (at - token_start_ > max_json_token_bytes) fail("a name, value or gap is longer than 1 MiB");
+    if (release_ != nullptr && at - released_ >= release_step) {
+      release_(text_.data() + released_, at - released_);
+      released_ = at;
+    }
+    return static_cast<char>(text_[at]);
+  }
+
+  static constexpr std::size_t release_step = std::size_t{1} << 20;
+  std::string where_;
+  std::string_view part_;
+  std::span<const std::byte> text_;
+  ReleasePages release_;
+  std::size_t position_ = 0, token_start_ = 0, released_ = 0;
+};
+
+}  // namespace llm::detail
