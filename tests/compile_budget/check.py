@@ -3,7 +3,8 @@
 
 Compiles program.cpp with 2 and with 32 layers. Fails when the deep model costs more template instantiations or memory than the shallow one,
 or when either exceeds its budget. Time is recorded, never judged: it depends on what else the machine does. umbrella.cpp, which only
-includes the front doors, is recorded too.
+includes the front doors, is recorded too. zoo.cpp, all configs with the static_asserts of their counts, must take less processor time than
+ZOO_SECONDS: it is arithmetic, and costs a small part of that.
 
 Usage: check.py --root ROOT --out FILE [compiler options]. Exit status 77 when clang 19, which counts the instantiations, is missing.
 """
@@ -27,6 +28,7 @@ INSTANTIATION = re.compile(rb'"name":\s*"Instantiate(?:Class|Function)"')
 # Above what the program costs now by about a quarter; raise them only with a reason in the change.
 MOST_INSTANTIATIONS = 16000
 MOST_MEGABYTES = {"clang++-19": 430, "g++": 480}
+ZOO_SECONDS = 5.0
 
 
 def instantiations(trace):
@@ -76,6 +78,12 @@ def judge(shallow, deep):
         yield f"{name}: {deep['megabytes']} MB exceed the budget of {MOST_MEGABYTES[name]} MB"
 
 
+def judge_zoo(zoo):
+    """Complaints about the measurement of zoo.cpp."""
+    if zoo["cpu_seconds"] >= ZOO_SECONDS:
+        yield f"{zoo['compiler']}: all configs take {zoo['cpu_seconds']} s, the budget is {ZOO_SECONDS} s"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", required=True, type=Path)
@@ -90,8 +98,10 @@ def main():
             continue
         pair = [measure(compiler, "program.cpp", layers, arguments.root, options) for layers in (2, 32)]
         complaints += judge(*pair)
-        found += pair + [measure(compiler, "umbrella.cpp", 0, arguments.root, options)]
-        for one in found[-3:]:
+        zoo = measure(compiler, "zoo.cpp", 0, arguments.root, options)
+        complaints += judge_zoo(zoo)
+        found += pair + [measure(compiler, "umbrella.cpp", 0, arguments.root, options), zoo]
+        for one in found[-4:]:
             print(one, flush=True)
     arguments.out.write_text("[\n" + ",\n".join("  " + json.dumps(one) for one in found) + "\n]\n", encoding="utf-8")
     print("\n".join(complaints) or "within the budget")

@@ -1,0 +1,2 @@
+// All configs of the library, with the static_asserts of their counts, and nothing else.
+#include <llm/configs/all.hpp>
