@@ -2,6 +2,7 @@
 #pragma once
 
 #include <llm/io/atomic_file.hpp>
+#include <llm/io/gguf.hpp>
 #include <llm/io/json_fields.hpp>
 #include <llm/io/mapped_file.hpp>
 #include <llm/io/safetensors.hpp>

@@ -1,0 +1,277 @@
+// Reads the header of a GGUF file and checks it completely before any of the data is used.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <llm/core/dtype.hpp>
+#include <llm/core/error.hpp>
+#include <llm/io/gguf_cursor.hpp>
+#include <llm/io/gguf_format.hpp>
+#include <llm/io/gguf_value.hpp>
+
+namespace llm {
+
+/// One tensor of a GGUF file. `shape` is row-major, as everywhere in the library: a matrix is [out, in]. The file itself names the
+/// extents the other way round, the contiguous one first. `bytes` live as long as the file they come from.
+struct GgufEntry {
+  std::string name;
+  DType dtype = DType::u8;
+  std::vector<std::int64_t> shape;
+  std::span<const std::byte> bytes;
+  std::uint64_t offset = 0;  // of the bytes, from the start of the file
+};
+
+/// A tensor in an element type that GGML knows and the library does not (IQ4_XS, Q8_K, I8, ...). Its size is checked all the same.
+struct UnsupportedGgufEntry {
+  std::string name;
+  std::string type;  // GGML's name
+  std::vector<std::int64_t> shape;
+  std::uint64_t offset = 0, size = 0;  // of the bytes, from the start of the file
+};
+
+/// A metadata key and its value, both in the file.
+struct GgufPair {
+  std::string_view key;
+  GgufValue value;
+};
+
+/// What a GGUF file holds, in the order of the file.
+struct GgufIndex {
+  std::uint32_t version = 0;
+  std::uint64_t alignment = detail::gguf::default_alignment;
+  std::vector<GgufPair> metadata;
+  std::vector<GgufEntry> tensors;
+  std::vector<UnsupportedGgufEntry> unsupported;
+};
+
+namespace detail::gguf {
+
+struct Counts {
+  std::uint32_t version;
+  std::uint64_t tensors, pairs;
+};
+
+/// Magic, version and the two counts, which are held against the bytes that follow.
+inline Counts read_counts(Cursor& cursor) {
+  if (cursor.left() < 4 || cursor.number<std::uint32_t>("magic") != 0x46554747)
+    cursor.fail("is no GGUF file: it does not begin with 'GGUF'");
+  const auto version = cursor.number<std::uint32_t>("version");
+  if (version != 0 && (version & 0xffff) == 0) cursor.fail("is a big-endian GGUF file; only little-endian ones are read");
+  if (version != 2 && version != 3) cursor.fail(concat("is GGUF version ", version, "; versions 2 and 3 are read"));
+  const auto tensors = cursor.number<std::uint64_t>("number of tensors");
+  const auto pairs = cursor.number<std::uint64_t>("number of metadata keys");
+  const auto check = [&](std::string_view what, std::uint64_t count, std::uint64_t limit, std::uint64_t min_bytes) {
+    if (count > cursor.left() / min_bytes)
+      cursor.fail(concat("claims ", count, " ", what, ", more than its ", cursor.left(), " bytes can hold"));
+    if (count > limit) cursor.fail(concat("has ", count, " ", what, ", more than the limit of ", limit));
+  };
+  check("tensors", tensors, max_tensors, min_tensor_bytes);
+  check("metadata keys", pairs, max_pairs, min_pair_bytes);
+  return {version, tensors, pairs};
+}
+
+/// A key or a tensor's name: not empty, no longer than the limit, and printable ASCII.
+inline std::string_view read_name(Cursor& cursor, std::string_view what, std::uint64_t limit) {
+  const std::string_view name = cursor.text(what);
+  if (name.empty()) cursor.fail(concat("a ", what, " is empty"));
+  if (name.size() > limit) cursor.fail(concat("a ", what, " is ", name.size(), " bytes long, the format's limit is ", limit));
+  for (const char c : name)
+    if (c < 0x20 || c > 0x7e) cursor.fail(concat("the ", what, " ", in_quotes(name), " has characters other than printable ASCII"));
+  return name;
+}
+
+inline GgufPair read_pair(Cursor& cursor) {
+  const std::string_view key = read_name(cursor, "metadata key", max_key_bytes);
+  const std::string what = concat("value of ", in_quotes(key));
+  const GgufType type = cursor.type(what);
+  const std::size_t start = cursor.position();
+  skip_value(cursor, type, what);
+  return {key, GgufValue(type, cursor.since(start))};
+}
+
+/// The value of general.alignment.
+inline std::uint64_t alignment_of(const Cursor& cursor, const GgufValue& value) {
+  if (value.type() != GgufType::u32) cursor.fail(concat(alignment_key, " has type ", to_string(value.type()), ", expected u32"));
+  const auto alignment = static_cast<std::uint64_t>(*value.integer());
+  if (!std::has_single_bit(alignment) || alignment < min_alignment || alignment > max_alignment)
+    cursor.fail(concat(alignment_key, " is ", alignment, ", expected a power of two from ", min_alignment, " to ", max_alignment));
+  return alignment;
+}
+
+/// A tensor's entry in the header; `offset` is relative to the start of the data.
+struct TensorInfo {
+  std::string_view name;
+  const ElementType* type;
+  std::uint32_t dimensions;
+  std::uint64_t extents[max_dimensions];  // as the file has them, the contiguous one first
+  std::uint64_t offset, size;
+
+  std::vector<std::int64_t> shape() const {
+    std::vector<std::int64_t> out;
+    for (std::uint32_t i = dimensions; i-- > 0;) out.push_back(static_cast<std::int64_t>(extents[i]));
+    return out;
+  }
+};
+
+/// Bytes of a tensor. Products are checked as if an extent of 0 were 1, so that none can hide an overflow.
+inline std::uint64_t tensor_bytes(const Cursor& cursor, const TensorInfo& info) {
+  const auto blocks_of = static_cast<std::uint64_t>(info.type->elements), block_bytes = static_cast<std::uint64_t>(info.type->bytes);
+  const auto fail = [&](const std::string& reason) { cursor.fail(concat("tensor ", in_quotes(info.name), ": ", reason)); };
+  if (const std::uint64_t row = info.dimensions == 0 ? 1 : info.extents[0]; row % blocks_of != 0)
+    fail(concat("a row of ", row, " elements is not a whole number of ", info.type->name, " blocks of ", blocks_of));
+  std::uint64_t count = 1;
+  bool empty = false;
+  for (std::uint32_t i = 0; i < info.dimensions; ++i) {
+    const std::uint64_t extent = (std::max)(info.extents[i], std::uint64_t{1});
+    empty = empty || info.extents[i] == 0;
+    if (extent > INT64_MAX / block_bytes / count) fail("its shape takes 2^63 bytes or more");
+    count *= extent;
+  }
+  return empty ? 0 : count / blocks_of * block_bytes;
+}
+
+inline TensorInfo read_tensor(Cursor& cursor, std::uint64_t alignment) {
+  TensorInfo info{};
+  info.name = read_name(cursor, "tensor name", max_name_bytes);
+  const std::string what = concat("entry of tensor ", in_quotes(info.name));
+  info.dimensions = cursor.number<std::uint32_t>(what);
+  if (info.dimensions > max_dimensions)
+    cursor.fail(concat(what, " has ", info.dimensions, " dimensions, the format's limit is ", max_dimensions));
+  for (std::uint32_t i = 0; i < info.dimensions; ++i) info.extents[i] = cursor.number<std::uint64_t>(what);
+  const auto type = cursor.number<std::uint32_t>(what);
+  info.type = find_element_type(type);
+  if (info.type == nullptr) cursor.fail(concat(what, " has the unknown or removed element type ", type));
+  info.size = tensor_bytes(cursor, info);
+  info.offset = cursor.number<std::uint64_t>(what);
+  if (info.offset % alignment != 0)
+    cursor.fail(concat(what, " has the offset ", info.offset, ", no multiple of the alignment ", alignment));
+  return info;
+}
+
+/// Names, kept apart from the file so that comparing them touches none of its pages; their sum is limited.
+class NameList {
+ public:
+  explicit NameList(std::string_view what) : what_(what) {}
+  void add(const Cursor& cursor, std::string_view name) {
+    if (text_.size() + name.size() > max_names_bytes)
+      cursor.fail(concat("its ", what_, "s take more than the limit of ", max_names_bytes, " bytes"));
+    text_ += name;
+    ends_.push_back(static_cast<std::uint32_t>(text_.size()));
+  }
+  void check_unique(const Cursor& cursor) const {
+    std::vector<std::string_view> names;
+    names.reserve(ends_.size());
+    std::size_t begin = 0;
+    for (const std::uint32_t end : ends_) {
+      names.push_back(std::string_view(text_).substr(begin, end - begin));
+      begin = end;
+    }
+    std::sort(names.begin(), names.end());
+    if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+      cursor.fail(concat("the ", what_, " ", in_quotes(*twice), " occurs twice"));
+  }
+
+ private:
+  std::string_view what_;
+  std::string text_;
+  std::vector<std::uint32_t> ends_;
+};
+
+/// Where a tensor's bytes lie, and its number among the tensors.
+struct Place {
+  std::uint64_t begin, end;
+  std::uint32_t number;
+};
+
+/// Tensors must lie in the data, whose size this is, and must not overlap.
+inline void check_places(const Cursor& cursor, std::vector<Place>& places, std::uint64_t data_size) {
+  std::sort(places.begin(), places.end(),
+            [](const Place& a, const Place& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
+  std::uint64_t taken = 0;
+  for (const Place& place : places) {
+    const auto fail = [&](const std::string& reason) {
+      cursor.fail(concat("tensor number ", place.number, ": its ", place.end - place.begin, " bytes at offset ", place.begin, reason));
+    };
+    if (place.end > data_size) fail(concat(" do not lie in the file's ", data_size, " bytes of data"));
+    if (place.begin < taken && place.end > place.begin) fail(concat(" overlap a tensor that ends at ", taken));
+    taken = (std::max)(taken, place.end);
+  }
+}
+
+/// The part of the file after the header and its padding; empty when the file ends before.
+inline std::span<const std::byte> data_after(const Cursor& cursor, std::span<const std::byte> file, std::uint64_t alignment) {
+  const std::uint64_t begin = (cursor.position() + alignment - 1) / alignment * alignment;
+  return begin < file.size() ? file.subspan(static_cast<std::size_t>(begin)) : std::span<const std::byte>();
+}
+
+/// The first reading: checks everything and keeps no more than names and positions.
+inline void check_header(Cursor& cursor, std::span<const std::byte> file) {
+  const Counts counts = read_counts(cursor);
+  std::uint64_t alignment = default_alignment;
+  {
+    NameList keys("metadata key");
+    for (std::uint64_t i = 0; i < counts.pairs; ++i) {
+      const GgufPair pair = read_pair(cursor);
+      keys.add(cursor, pair.key);
+      if (pair.key == alignment_key) alignment = alignment_of(cursor, pair.value);
+    }
+    keys.check_unique(cursor);
+  }
+  std::vector<Place> places;
+  {
+    NameList names("tensor name");
+    for (std::uint64_t i = 0; i < counts.tensors; ++i) {
+      const TensorInfo info = read_tensor(cursor, alignment);
+      names.add(cursor, info.name);
+      if (info.offset > INT64_MAX) cursor.fail(concat("tensor ", in_quotes(info.name), ": the offset ", info.offset, " exceeds 2^63"));
+      places.push_back({info.offset, info.offset + info.size, static_cast<std::uint32_t>(i)});
+    }
+    names.check_unique(cursor);
+  }
+  check_places(cursor, places, data_after(cursor, file, alignment).size());
+}
+
+/// The second reading, of a header that is known to be good.
+inline GgufIndex keep_header(Cursor& cursor, std::span<const std::byte> file) {
+  GgufIndex index;
+  const Counts counts = read_counts(cursor);
+  index.version = counts.version;
+  for (std::uint64_t i = 0; i < counts.pairs; ++i) {
+    index.metadata.push_back(read_pair(cursor));
+    if (index.metadata.back().key == alignment_key) index.alignment = alignment_of(cursor, index.metadata.back().value);
+  }
+  std::vector<TensorInfo> infos;
+  for (std::uint64_t i = 0; i < counts.tensors; ++i) infos.push_back(read_tensor(cursor, index.alignment));
+  const auto data = data_after(cursor, file, index.alignment);
+  for (const TensorInfo& info : infos) {
+    const std::uint64_t offset = info.offset + (file.size() - data.size());
+    if (info.type->dtype) {
+      const auto bytes = data.empty() ? data : data.subspan(static_cast<std::size_t>(info.offset), static_cast<std::size_t>(info.size));
+      index.tensors.push_back({std::string(info.name), *info.type->dtype, info.shape(), bytes, offset});
+    } else {
+      index.unsupported.push_back({std::string(info.name), std::string(info.type->name), info.shape(), offset, info.size});
+    }
+  }
+  return index;
+}
+
+}  // namespace detail::gguf
+
+/// Reads and checks the header of a file that lies in memory; keys, values and the entries' bytes point into `file`. `path` is for
+/// messages. Throws FileError. The header is read twice, the first time keeping next to nothing: a bad file costs little memory.
+inline GgufIndex parse_gguf(std::span<const std::byte> file, const std::string& path, detail::gguf::ReleasePages release = nullptr) {
+  detail::gguf::Cursor checking(file, path, release);
+  detail::gguf::check_header(checking, file);
+  detail::gguf::Cursor keeping(file, path, release);
+  return detail::gguf::keep_header(keeping, file);
+}
+
+}  // namespace llm

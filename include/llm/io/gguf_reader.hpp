@@ -1,0 +1,105 @@
+// Opens GGUF files: metadata, and names, shapes and bytes of tensors, without copying vocabulary or data.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <llm/core/error.hpp>
+#include <llm/io/gguf_header.hpp>
+#include <llm/io/mapped_file.hpp>
+
+namespace llm {
+
+/// A GGUF file of version 2 or 3, mapped into memory. Everything about its structure is checked by open(); keys, values and bytes
+/// live as long as this object. Move-only; a const one may be used by many threads.
+class GgufFile {
+ public:
+  using Entry = GgufEntry;
+
+  /// Throws FileError, naming the file, when it cannot be read or breaks the format in any way.
+  static GgufFile open(const std::string& path) {
+    MappedFile mapped = MappedFile::open(path);
+    GgufFile file(parse_gguf(mapped.bytes(), path, detail::os::release_pages), path);
+    file.file_ = std::move(mapped);
+    return file;
+  }
+
+  /// The same for a file that lies in memory; `bytes` must outlive the object. `path` is for messages.
+  static GgufFile view(std::span<const std::byte> bytes, const std::string& path) { return {parse_gguf(bytes, path), path}; }
+
+  const std::string& path() const { return path_; }
+  std::uint32_t version() const { return index_.version; }
+
+  /// All keys and values, in the order of the file.
+  const std::vector<GgufPair>& metadata() const { return index_.metadata; }
+  /// The value of this key, or null when the file has none.
+  const GgufValue* find_metadata(std::string_view key) const {
+    const auto at = std::lower_bound(by_key_.begin(), by_key_.end(), key,
+                                     [&](std::size_t i, std::string_view wanted) { return metadata()[i].key < wanted; });
+    return at != by_key_.end() && metadata()[*at].key == key ? &metadata()[*at].value : nullptr;
+  }
+
+  /// All tensors of supported element types, in the order of the header. Shapes are row-major, [out, in]: see GgufEntry.
+  const std::vector<Entry>& tensors() const { return index_.tensors; }
+  /// Tensors that the file has in element types the library does not read; only asking for their data is an error.
+  const std::vector<UnsupportedGgufEntry>& unsupported() const { return index_.unsupported; }
+
+  /// The tensor of this name, or null when the file has none. Throws FileError when its element type is not supported.
+  const Entry* find(std::string_view name) const {
+    if (const Entry* entry = find_supported(name)) return entry;
+    if (const UnsupportedGgufEntry* other = find_unsupported(name))
+      detail::gguf::fail(path(), detail::concat("tensor ", detail::in_quotes(name), " has the unsupported type ", other->type));
+    return nullptr;
+  }
+
+  /// The tensor of this name. Throws FileError when the file has none, or has it in an unsupported element type.
+  const Entry& at(std::string_view name) const {
+    const Entry* entry = find(name);
+    if (entry == nullptr) detail::gguf::fail(path(), detail::concat("has no tensor ", detail::in_quotes(name)));
+    return *entry;
+  }
+
+  /// The shape of the tensor of this name, whatever its element type; null when the file has none.
+  const std::vector<std::int64_t>* find_shape(std::string_view name) const {
+    if (const Entry* entry = find_supported(name)) return &entry->shape;
+    const UnsupportedGgufEntry* other = find_unsupported(name);
+    return other == nullptr ? nullptr : &other->shape;
+  }
+
+ private:
+  GgufFile(GgufIndex index, const std::string& path) : index_(std::move(index)), path_(path) {
+    by_key_ = sorted(metadata(), [](const GgufPair& pair) -> std::string_view { return pair.key; });
+    by_name_ = sorted(tensors(), [](const Entry& entry) -> std::string_view { return entry.name; });
+    by_unsupported_name_ = sorted(unsupported(), [](const UnsupportedGgufEntry& entry) -> std::string_view { return entry.name; });
+  }
+
+  /// The numbers of the elements in the order of their names.
+  template <class T, class Name>
+  static std::vector<std::size_t> sorted(const std::vector<T>& all, const Name& name) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < all.size(); ++i) order.push_back(i);
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return name(all[a]) < name(all[b]); });
+    return order;
+  }
+  template <class T>
+  static const T* find_in(const std::vector<T>& all, const std::vector<std::size_t>& order, std::string_view name) {
+    const auto at =
+        std::lower_bound(order.begin(), order.end(), name, [&](std::size_t i, std::string_view wanted) { return all[i].name < wanted; });
+    return at != order.end() && all[*at].name == name ? &all[*at] : nullptr;
+  }
+  const Entry* find_supported(std::string_view name) const { return find_in(tensors(), by_name_, name); }
+  const UnsupportedGgufEntry* find_unsupported(std::string_view name) const { return find_in(unsupported(), by_unsupported_name_, name); }
+
+  MappedFile file_;  // holds no file when the bytes are somebody else's
+  GgufIndex index_;
+  std::string path_;
+  std::vector<std::size_t> by_key_, by_name_, by_unsupported_name_;
+};
+
+}  // namespace llm
