@@ -1,5 +1,6 @@
 // Qwen2.5: Llama's structure with biases on q, k and v. Source: the checkpoints Qwen/Qwen2.5-*.
-// 32,768 positions are the context that the family documents; some of its files allow more.
+// 32,768 positions are the context that the family documents; some of its files allow more. norm_eps is that of the base models; some of
+// the instruct models differ in it.
 #pragma once
 
 #include <cstdint>
