@@ -70,6 +70,7 @@ class GgufValue {
     const auto content = bytes_.subspan(8);
     return std::string_view(reinterpret_cast<const char*>(content.data()), content.size());
   }
+  /// Keep the result while walking it: a loop over `*value.array()` itself would outlive it.
   std::optional<GgufArray> array() const;
 
  private:
