@@ -52,9 +52,9 @@ LLM_CONFIG_RULE(rope_factors_ordered, high_minus_low, c.rope_scaling.high_freq_f
 LLM_CONFIG_RULE(rope_beta_slow_positive, beta_slow, c.rope_scaling.beta_slow, limit, 0, c.rope_scaling.kind == RopeScalingKind::yarn,
                 beta_slow > limit && beta_slow != INT64_MAX,
                 "llm::Config: rope_scaling.beta_slow must be greater than 0 and finite")
-LLM_CONFIG_RULE(rope_betas_ordered, fast_minus_slow, c.rope_scaling.beta_fast - c.rope_scaling.beta_slow, limit, 0,
-                c.rope_scaling.kind == RopeScalingKind::yarn, fast_minus_slow > limit && fast_minus_slow != INT64_MAX,
-                "llm::Config: rope_scaling.beta_fast must be finite and greater than beta_slow")
+LLM_CONFIG_RULE(rope_betas_ordered, fast_minus_slow, c.rope_scaling.beta_fast - c.rope_scaling.beta_slow, minimum, 0,
+                c.rope_scaling.kind == RopeScalingKind::yarn, fast_minus_slow >= minimum && fast_minus_slow != INT64_MAX,
+                "llm::Config: rope_scaling.beta_fast must be finite and at least beta_slow")
 LLM_CONFIG_RULE(rope_attention_factor_valid, attention_factor, c.rope_scaling.attention_factor, minimum, 0,
                 c.rope_scaling.kind == RopeScalingKind::yarn, attention_factor >= minimum && attention_factor != INT64_MAX,
                 "llm::Config: rope_scaling.attention_factor must not be negative, and finite")
