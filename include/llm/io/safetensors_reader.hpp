@@ -51,8 +51,8 @@ class SafetensorsFile {
     const auto at = std::lower_bound(by_name_.begin(), by_name_.end(), name,
                                      [&](std::size_t i, std::string_view wanted) { return tensors()[i].name < wanted; });
     if (at != by_name_.end() && tensors()[*at].name == name) return &tensors()[*at];
-    for (const auto& [other, dtype] : unsupported())
-      if (other == name) fail(detail::concat("tensor ", detail::in_quotes(name), " has the unsupported dtype ", dtype));
+    for (const auto& other : unsupported())
+      if (other.name == name) fail(detail::concat("tensor ", detail::in_quotes(name), " has the unsupported dtype ", other.dtype));
     return nullptr;
   }
 
@@ -76,6 +76,10 @@ namespace detail {
 template <class T>
 inline constexpr bool is_floating_element =
     std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, bf16> || std::same_as<T, f16>;
+
+template <class T>
+inline constexpr bool is_element =
+    is_floating_element<T> || std::same_as<T, std::int64_t> || std::same_as<T, std::int32_t> || std::same_as<T, std::uint8_t>;
 
 /// One conversion between element types of the same kind; an integer that does not fit is an error.
 template <class To, class From>
@@ -114,8 +118,6 @@ void copy_elements(const SafetensorsEntry& entry, std::vector<To>& out) {
 /// T (int64_t, int32_t, uint8_t). Throws ValueError when the tensor is of the other kind or an integer does not fit.
 template <class T>
 std::vector<T> copy_values(const SafetensorsEntry& entry) {
-  static_assert(detail::is_floating_element<T> || (std::integral<T> && dtype_of<T> != DType::q8_0),
-                "llm::copy_values<T>: T must be float, double, llm::bf16, llm::f16, int64_t, int32_t or uint8_t");
   std::vector<T> out;
   if constexpr (detail::is_floating_element<T>) {
     if (entry.dtype == DType::f64) return detail::copy_elements<double>(entry, out), out;
@@ -129,6 +131,13 @@ std::vector<T> copy_values(const SafetensorsEntry& entry) {
   }
   throw ValueError(detail::concat("llm::copy_values: tensor ", detail::in_quotes(entry.name), " holds ", to_string(entry.dtype),
                                   ", which does not convert to ", to_string(dtype_of<T>)));
+}
+
+/// A type that no element can have.
+template <class T>
+requires(!detail::is_element<T>) std::vector<T> copy_values(const SafetensorsEntry&) {
+  static_assert(detail::is_element<T>, "llm::copy_values<T>: T must be float, double, llm::bf16, llm::f16, int64_t, int32_t or uint8_t");
+  return {};
 }
 
 }  // namespace llm
