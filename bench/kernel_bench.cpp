@@ -1,8 +1,6 @@
 // Speed of the CPU backend's kernels beside the limits of this machine: multiply-adds a second, and bytes read a second.
 //
 //   kernel_bench [threads] [portable | avx2 | avx512]
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -11,43 +9,11 @@
 
 #include <llm/backend/cpu/cpu.hpp>
 
+#include "support/machine.hpp"
+
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-/// Seconds of one call of f: the best of many short rounds, so that other programs disturb few of them.
-template <class F>
-double seconds(const F& f) {
-  f();
-  double best = 1e9;
-  for (int round = 0; round < 200; ++round) {
-    const auto start = Clock::now();
-    int calls = 0;
-    double elapsed = 0;
-    for (; elapsed < 5e-4; elapsed = std::chrono::duration<double>(Clock::now() - start).count(), ++calls) f();
-    best = (std::min)(best, elapsed / calls);
-  }
-  return best;
-}
-
-/// The speed of multiplying rows by a panel that never leaves the first cache: what a product could reach at most, in GFLOP/s.
-double peak() {
-  return llm::cpu::with_vectors([](auto kernels) {
-    const std::int64_t rows = 4 * kernels.block_rows, cols = kernels.block_cols, depth = 64;
-    std::vector<std::vector<float>> spaces;
-    for (int i = 0; i < llm::num_threads(); ++i)
-      spaces.emplace_back(static_cast<std::size_t>(rows * depth + depth * cols + rows * cols), 0.5f);
-    const int repeats = 200;
-    const double time = seconds([&] {
-      llm::cpu::parallel_for(llm::num_threads(), 1 << 30, [&](std::int64_t i) {
-        float* a = spaces[static_cast<std::size_t>(i)].data();
-        for (int repeat = 0; repeat < repeats; ++repeat)
-          kernels.multiply_panel(rows, cols, depth, a, depth, true, a + rows * depth, cols, a + rows * depth + depth * cols, cols, false);
-      });
-    });
-    return 2e-9 * static_cast<double>(rows * cols * depth * repeats) * llm::num_threads() / time;
-  });
-}
+using bench::seconds;
 
 void report(const char* what, double work, double time, double limit, const char* unit) {
   std::printf("  %-40s %9.1f us %8.1f %s %5.0f %%\n", what, time * 1e6, work / time * 1e-9, unit, 100 * work / time * 1e-9 / limit);
@@ -126,13 +92,6 @@ void decode(double limit) {
   report("q8_0", 34.0 / 32.0 * N * K, run(llm::DType::q8_0, blocks.data()), limit, "GB/s   ");
 }
 
-/// Bytes a second that all threads read from memory, in GB/s.
-double read_bandwidth() {
-  const std::int64_t n = 1 << 26;
-  const std::vector<float> x(n, 1.0f);
-  return 4e-9 * static_cast<double>(n) / seconds([&] { llm::Cpu::sum<float>(x.data(), n); });
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -144,7 +103,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "kernel_bench: %s is none of portable, avx2, avx512\n", argv[2]);
     return 2;
   }
-  const double limit = peak(), bandwidth = read_bandwidth();
+  const double limit = bench::peak_flops() * 1e-9, bandwidth = bench::read_bandwidth() * 1e-9;
   std::printf("%d threads, %s: peak %.0f GFLOP/s, reads %.1f GB/s\n", llm::num_threads(),
               std::string_view(llm::cpu::to_string(llm::cpu::current_isa())).data(), limit, bandwidth);
   products(1024, 128, 352, limit);
