@@ -23,6 +23,7 @@ class Cursor {
       : bytes_(bytes), path_(&path), release_(release) {}
 
   std::size_t position() const { return position_; }
+  void restart() { position_ = released_ = 0; }
   std::uint64_t left() const { return bytes_.size() - position_; }
   std::span<const std::byte> since(std::size_t start) const { return bytes_.subspan(start, position_ - start); }
   [[noreturn]] void fail(std::string_view reason) const { gguf::fail(*path_, concat(reason, " (at byte ", position_, ")")); }

@@ -191,14 +191,24 @@ struct Place {
   std::uint32_t number;
 };
 
+/// The name of a tensor, read again: for messages.
+inline std::string_view name_of_tensor(Cursor& cursor, std::uint32_t number) {
+  cursor.restart();
+  for (std::uint64_t pairs = read_counts(cursor).pairs; pairs > 0; --pairs) read_pair(cursor);
+  constexpr std::uint64_t any_alignment = 1;
+  for (std::uint32_t i = 0; i < number; ++i) read_tensor(cursor, any_alignment);
+  return read_tensor(cursor, any_alignment).name;
+}
+
 /// Tensors must lie in the data, whose size this is, and must not overlap.
-inline void check_places(const Cursor& cursor, std::vector<Place>& places, std::uint64_t data_size) {
+inline void check_places(Cursor& cursor, std::vector<Place>& places, std::uint64_t data_size) {
   std::sort(places.begin(), places.end(),
             [](const Place& a, const Place& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
   std::uint64_t taken = 0;
   for (const Place& place : places) {
     const auto fail = [&](const std::string& reason) {
-      cursor.fail(concat("tensor number ", place.number, ": its ", place.end - place.begin, " bytes at offset ", place.begin, reason));
+      const std::string_view name = name_of_tensor(cursor, place.number);
+      cursor.fail(concat("tensor ", in_quotes(name), ": its ", place.end - place.begin, " bytes at offset ", place.begin, reason));
     };
     if (place.end > data_size) fail(concat(" do not lie in the file's ", data_size, " bytes of data"));
     if (place.begin < taken && place.end > place.begin) fail(concat(" overlap a tensor that ends at ", taken));

@@ -231,8 +231,8 @@ TEST_CASE("tensors that do not lie in the file, or in each other's bytes, are re
   CHECK(two(64, 0).empty());
   CHECK(two(0, 128).empty());
   CHECK_THAT(two(0, 0), says("overlap"));
-  CHECK_THAT(two(0, 32), says("tensor number 1: its 64 bytes at offset 32 overlap a tensor that ends at 64"));
-  CHECK_THAT(two(32, 0), says("overlap"));
+  CHECK_THAT(two(0, 32), says("tensor 'b': its 64 bytes at offset 32 overlap a tensor that ends at 64"));
+  CHECK_THAT(two(32, 0), says("tensor 'a': its 64 bytes at offset 32 overlap"));
   CHECK(two(0, 0, 0).empty());
 }
 
