@@ -1,4 +1,4 @@
-# Install rules: headers, the CMake package llm and the pkg-config files llm and llm-io. Nothing depends on the architecture.
+# Install rules: headers, the CMake package llm with llm_add_model, the pkg-config files llm and llm-io. Nothing depends on the architecture.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -13,6 +13,7 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/llmConfig.cmake.in" "${
                               INSTALL_DESTINATION "${llm_package_dir}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/llmConfigVersion.cmake" COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES "${PROJECT_BINARY_DIR}/llmConfig.cmake" "${PROJECT_BINARY_DIR}/llmConfigVersion.cmake" DESTINATION "${llm_package_dir}")
+install(FILES "${CMAKE_CURRENT_LIST_DIR}/LlmAddModel.cmake" "${CMAKE_CURRENT_LIST_DIR}/emit_config.cpp" DESTINATION "${llm_package_dir}")
 
 # The prefix is written relative to the file, so that an installed tree can be moved.
 file(RELATIVE_PATH llm_prefix_from_pc "/${llm_pkgconfig_dir}" "/")

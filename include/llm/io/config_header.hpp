@@ -131,7 +131,7 @@ inline std::string config_header(const PublishedConfig& model, std::string_view 
   require_valid(model.config, model.source);
   const std::string parameters = header::number(parameter_count(model.config).total);
   const std::string bytes = header::number(kv_cache_bytes_per_token(model.config, DType::bf16));
-  return detail::concat("// The config of ", detail::in_quotes(model.source), " (", to_string(model.family), "), written by a program.\n",
+  return detail::concat("// The config of ", detail::in_quotes(model.source), ", written by a program.\n",
                         "#pragma once\n\n#include <llm/model/account.hpp>\n#include <llm/model/config.hpp>\n\n",
                         "inline constexpr llm::Config ", name, "{\n", header::Initialisers(model.config).text(), "};\n",
                         "static_assert(llm::parameter_count(", name, ").total == ", parameters, ");\n",
