@@ -69,6 +69,7 @@ std::string literal(const char* field, const V& value) {
     return concat("llm::", type, "::", enum_name(value));
   } else if constexpr (std::same_as<V, double>) {
     if (!std::isfinite(value)) throw ConfigError(concat("llm::config_header: ", field, " is not finite"));
+    if (std::abs(value) < 1e15 && value == std::floor(value)) return concat(static_cast<std::int64_t>(value), ".0");
     const std::string text = concat(value);
     return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
   } else if constexpr (std::same_as<V, bool>) {

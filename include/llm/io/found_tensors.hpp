@@ -29,8 +29,9 @@ struct FoundTensor {
 
 namespace detail {
 
-/// Elements of a shape that a reader has checked against its file.
+/// Elements of a shape that a reader has checked against its file. An empty tensor may have any extents beside the 0.
 inline std::int64_t elements_of(std::span<const std::int64_t> shape) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) count *= extent;
   return count;

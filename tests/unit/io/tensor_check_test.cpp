@@ -153,6 +153,13 @@ TEST_CASE("a tied head: absent, an equal copy, another one [tied_missing] [tied_
   check_single(missing.check(), TensorFault::missing, "lm_head.weight", "[11, 8]");
 }
 
+TEST_CASE("elements of a shape; an empty tensor may have absurd extents [st_overflow]") {
+  using Shape = std::vector<std::int64_t>;
+  CHECK(llm::detail::elements_of(Shape{}) == 1);
+  CHECK(llm::detail::elements_of(Shape{3, 4}) == 12);
+  CHECK(llm::detail::elements_of(Shape{INT64_MAX, INT64_MAX, 0}) == 0);
+}
+
 TEST_CASE("copies are compared to their last byte, also beyond the first chunk") {
   std::vector<std::byte> a((std::size_t{2} << 20) + 5, std::byte{7}), b = a;
   CHECK(llm::detail::equal_bytes(a, b));
