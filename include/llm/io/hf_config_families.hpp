@@ -46,11 +46,11 @@ inline void read_sizes(Fields& fields, Family family, Config& c) {
 /// The field that names the activation; `gated`: of gate(x), which up(x) is multiplied by.
 inline Mlp read_activation(Fields& fields, std::string_view key, std::string_view missing, bool gated) {
   const std::string name = fields.text(key, missing);
-  const bool tanh = name == "gelu_pytorch_tanh" || name == "gelu_new";
+  const bool tanh = name == "gelu_pytorch_tanh" || name == "gelu_new" || name == "gelu_fast";  // one formula under three names
   if (gated && (name == "silu" || name == "swish")) return Mlp::swiglu;
   if (tanh) return gated ? Mlp::geglu_tanh : Mlp::gelu_tanh;
   if (!gated && name == "gelu") return Mlp::gelu_erf;
-  fields.refuse(key, gated ? "'silu' or 'gelu_pytorch_tanh' for a gated MLP" : "'gelu', 'gelu_new' or 'gelu_pytorch_tanh'");
+  fields.refuse(key, gated ? "'silu' or 'gelu_pytorch_tanh' for a gated MLP" : "'gelu', 'gelu_new', 'gelu_fast' or 'gelu_pytorch_tanh'");
 }
 
 inline void require_false(Fields& fields, std::string_view key) {
@@ -72,6 +72,11 @@ inline void read_llama_like(Fields& fields, Family family, Config& c) {
 inline void read_qwen2(Fields& fields, Config& c) {
   c.qkv_bias = true;
   if (!fields.flag("qkv_bias", true)) fields.refuse("qkv_bias", "true, as this family always has");
+}
+
+inline void read_qwen3(Fields& fields, Config& c) {
+  c.qk_norm = true;
+  if (!fields.flag("use_qk_norm", true)) fields.refuse("use_qk_norm", "true, as this family always has");
 }
 
 inline void read_olmo2(Config& c) {
@@ -220,6 +225,7 @@ inline void read_starcoder2(Fields& fields, Config& c) {
   if (fields.text("norm_type", "layer_norm") != "layer_norm") fields.refuse("norm_type", "'layer_norm'");
   if (fields.text("mlp_type", "default") != "default") fields.refuse("mlp_type", "'default'");
   c.mlp = read_activation(fields, "hidden_act", "gelu_pytorch_tanh", false);
+  fields.find("activation_function");  // published files have it from their ancestor; nothing reads it
   c.qkv_bias = c.attention_out_bias = c.mlp_bias = fields.flag("use_bias", true);
 }
 
@@ -244,7 +250,7 @@ inline Config read_family(Fields& fields, Family family) {
       read_llama_like(fields, family, c);
   }
   if (family == Family::qwen2) read_qwen2(fields, c);
-  if (family == Family::qwen3 || family == Family::qwen3_moe) c.qk_norm = true;
+  if (family == Family::qwen3 || family == Family::qwen3_moe) read_qwen3(fields, c);
   if (family == Family::olmo2) read_olmo2(c);
   if (family == Family::gemma || family == Family::gemma2 || family == Family::gemma3) read_gemma(fields, family, c);
   if (family == Family::mixtral) read_mixtral(fields, c);

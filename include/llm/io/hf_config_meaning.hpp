@@ -52,6 +52,7 @@ inline constexpr Meaning meanings[] = {
     {"rope_parameters", Harmless::empty},
     {"rope_local_base_freq", Harmless::null},
     {"rope_interleave", Harmless::no},
+    {"rope_interleaved", Harmless::no},
     {"rotary_pct", Harmless::one},
     {"partial_rotary_factor", Harmless::one},
     {"no_rope_layers", Harmless::empty},

@@ -2,7 +2,6 @@
 #include <llm/io/safetensors_header.hpp>
 
 #include <cstdint>
-#include <fstream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,7 +10,7 @@
 #include <llm/io/safetensors_reader.hpp>
 
 #include <support/catch.hpp>
-#include <support/child_process.hpp>
+#include <support/resident_memory.hpp>
 #include <support/temporary_folder.hpp>
 
 static std::string little_endian(std::uint64_t value) {
@@ -192,43 +191,7 @@ TEST_CASE("messages stay one short line whatever a file's names hold [st_hdr]") 
   CHECK(message.find('\x1b') == std::string::npos);
 }
 
-// Sanitizers keep freed memory, so the figure means nothing under them.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define LLM_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define LLM_TEST_SANITIZED 1
-#endif
-#endif
-
-#if defined(__linux__) && !defined(LLM_TEST_SANITIZED)
-
-static std::int64_t peak_kib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;)
-    if (word == "VmHWM:") {
-      std::int64_t kib = 0;
-      status >> kib;
-      return kib;
-    }
-  return -1;
-}
-
-/// Whether a process of its own refuses the file with less than 16 MiB more of peak resident memory.
-static bool refusal_is_cheap(const std::string& path) {
-  const int status = llm_test::run_in_child([&] {
-    std::ofstream("/proc/self/clear_refs") << "5";  // the peak starts from now
-    const std::int64_t before = peak_kib();
-    try {
-      llm::SafetensorsFile::open(path);
-      return 1;
-    } catch (const llm::FileError&) {
-      return before > 0 && peak_kib() - before < 16 * 1024 ? 0 : 2;
-    }
-  });
-  if (status == 1) WARN("the file was accepted");
-  return status == 0;
-}
+#if defined(LLM_TEST_MEASURES_MEMORY)
 
 TEST_CASE("refusing a bad file takes less than 16 MiB of memory [st_alloc]") {
   const llm_test::TemporaryFolder folder;
@@ -237,7 +200,7 @@ TEST_CASE("refusing a bad file takes less than 16 MiB of memory [st_alloc]") {
   const auto check = [&](const std::string& what, const std::string& content) {
     CAPTURE(what);
     llm_test::write_file(path, content);
-    CHECK(refusal_is_cheap(path));
+    CHECK(llm_test::refusal_is_cheap([&] { llm::SafetensorsFile::open(path); }));
   };
   check("small file, large header length", little_endian(99'999'999) + "{\"");
   check("huge shape", file_of(R"({"t":{"dtype":"F32","shape":[1000000,1000000],"data_offsets":[0,4]}})", 4));
