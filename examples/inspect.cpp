@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -49,6 +50,8 @@ inspect::Report report_of(const Options& o, std::optional<llm::PublishedConfig>&
     model = {*named, llm::Family::llama, o.model};
     return inspect::account(*named, o.model, setting_of(o, *named));
   }
+  if (!std::filesystem::exists(o.model))
+    throw UsageError(o.model + ": no config of the library has this name (docs/models.md lists them), and there is no such file or folder");
   const auto files = llm::CheckpointFiles::open(o.model);
   model = files.model();
   if (!model) throw llm::FileError(o.model + ": nothing says what model it is: there is no config.json beside it");

@@ -188,6 +188,25 @@ def check_memory():
     require(grown < 32 * 1024, f"inspect took {grown} KiB more for a file of 3.5 GB")
 
 
+def check_plan():
+    """What fits a memory, by plain arithmetic: Llama 3 8B has 131,072 bytes of bf16 cache a token."""
+    weights = 2 * 8030261248
+    for memory, size in (("24GB", 24 * 10**9), ("24GiB", 24 * 2**30), ("17000MB", 17 * 10**9), ("16GB", 16 * 10**9)):
+        plan = json.loads(run("llama3_8b", "--json", "--memory", memory)[1])["plan"]
+        room = max(size - weights, 0) // 131072
+        require(plan["memory"] == size, f"--memory {memory} is {plan['memory']}")
+        found = plan["inference"]["bf16"]
+        require(found["largest_context"] == min(room, 8192) and found["largest_sequences"] == room // 8192, f"--memory {memory}: {found}")
+    _, text, _ = run("llama3_8b", "--memory", "17GB", "--context", "1000", "--batch", "2")
+    for line in ("inference, f32             does not fit", "inference, bf16            context 3,583 for 2, or 7 sequences of 1,000",
+                 "bf16                       131,072 B, 131.07 MB, 262.14 MB", "training, bf16             does not fit"):
+        require(line in text, f"expected {line!r} in\n{text}")
+    reason = json.loads(run("smollm2_135m", "--json")[1])["weight_bytes"]["q4_k"]["reason"]
+    require("576 elements, not a whole number of q4_k blocks of 256" in reason, f"q4_k rows of 576: {reason}")
+    result = json.loads(run("deepseek_v3", "--json")[1])
+    require(len(result["unbuilt"]) == 2 and "experts" in result["training_step"][0]["memory"]["reason"], "DeepSeek-V3 is not built")
+
+
 def check_usage():
     for arguments in (["no_such_model"], ["seed_502m", "--memory", "24"], ["seed_502m", "--memory", "-1GB"], ["seed_502m", "--context", "2049"],
                       ["seed_502m", "--batch", "0"], ["seed_502m", "--emit-config", "class"], ["seed_502m", "-o", "x"], ["seed_502m", "--what"]):
@@ -200,7 +219,7 @@ def main():
     INSPECT, GOLDENS = sys.argv[1], Path(sys.argv[2])
     models = sorted(path.parent for path in GOLDENS.glob("hf*/*/config.json")) + [GOLDENS / "tiny.gguf"]
     cases = {path.relative_to(GOLDENS).as_posix(): lambda path=path: check_model(path) for path in models}
-    for check in (check_tied_head, check_shards, check_conventions, check_prefix, check_memory, check_usage):
+    for check in (check_tied_head, check_shards, check_conventions, check_prefix, check_memory, check_plan, check_usage):
         cases[check.__name__[len("check_"):]] = check
     for name in sys.argv[3:] or cases:
         cases[name]()
