@@ -104,7 +104,8 @@ inline void print_training(const Report& r) {
   for (const Training& t : r.training)
     line(llm::detail::concat(policy_text(t.type), t.recompute ? ", recompute" : ""),
          t.memory.value
-             ? llm::detail::concat(bytes_text(t.memory.value->total), ", of it activations ", bytes_text(t.memory.value->activations))
+             ? llm::detail::concat(bytes_text(t.memory.value->total), " at its peak, of it gradients ",
+                                   bytes_text(t.memory.value->gradients), ", activations ", bytes_text(t.memory.value->activations))
              : t.memory.reason);
 }
 

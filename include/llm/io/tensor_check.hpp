@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -112,7 +113,8 @@ class TensorChecker {
       at->elements += elements_of(tensor.shape);
       at->bytes += tensor.size;
     }
-    std::stable_sort(shares.begin(), shares.end(), [](const DTypeShare& a, const DTypeShare& b) { return a.bytes > b.bytes; });
+    std::sort(shares.begin(), shares.end(),
+              [](const DTypeShare& a, const DTypeShare& b) { return std::tie(b.bytes, a.dtype) < std::tie(a.bytes, b.dtype); });
   }
 
   void duplicates() {

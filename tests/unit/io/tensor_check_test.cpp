@@ -66,7 +66,6 @@ struct File {
 };
 
 const std::string q = "model.layers.1.self_attn.q_proj.weight";
-constexpr std::string_view embedding = "model.embed_tokens.weight";
 
 /// One problem, of this kind, with this in its text.
 void check_single(const llm::TensorCheck& check, TensorFault fault, const std::string& name, const std::string& text) {
