@@ -187,10 +187,11 @@ inline void read_rope_by_layer(Fields& fields, RopeReader& reader, double theta,
 }
 
 /// Width that is rotated of heads that are `head_width` wide; 0: all of it.
-inline std::int64_t rotated_width(Fields& fields, std::string_view key, double share, std::int64_t head_width) {
-  if (share > 1.0) fields.refuse(key, "a number of at most 1");
-  const auto width = static_cast<std::int64_t>(static_cast<double>(head_width) * share);
-  if (width < 1) fields.refuse(key, concat("a share of ", head_width, " dimensions that is at least one pair"));
+inline std::int64_t rotated_width(const Fields& fields, double share, std::int64_t head_width) {
+  const auto width = static_cast<std::int64_t>(static_cast<double>(head_width) * (std::min)(share, 1.0));
+  if (share > 1.0 || width < 2)
+    fields.fail(concat("the share of a head that is rotated is ", share, ", expected at most 1, and at least one pair of ", head_width,
+                       " dimensions"));
   return width == head_width ? 0 : width;
 }
 
@@ -209,7 +210,7 @@ inline void read_rope(Fields& fields, Family family, Config& c) {
   if (family == Family::phi3 && rope.scaling.kind != RopeScalingKind::none)
     fields.fail("the RoPE parameters ask for a scaling that Phi-3 does not have");
   if (neox || family == Family::phi3)
-    c.rope_dim = rotated_width(fields, share_key, share, c.head_width());
+    c.rope_dim = rotated_width(fields, share, c.head_width());
   else if (share != 1.0)
     fields.fail(concat("partial_rotary_factor is ", share, ", expected 1: this family rotates whole heads"));
 }
