@@ -1,6 +1,7 @@
 // Prints inspect's report as tables.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -16,10 +17,17 @@ namespace examples::inspect {
 
 /// A label and the text of a figure.
 inline void line(std::string_view label, std::string_view text) {
-  std::printf("  %-26.*s %s\n", static_cast<int>(label.size()), label.data(), std::string(text).c_str());
+  std::printf("  %-28.*s %s\n", static_cast<int>(label.size()), label.data(), std::string(text).c_str());
 }
 
-inline std::string text_of(const Maybe<std::int64_t>& bytes) { return bytes.value ? bytes_text(*bytes.value) : bytes.reason; }
+/// Why there is no figure, without the function that says so.
+template <class T>
+std::string reason_of(const Maybe<T>& figure) {
+  const std::size_t end = figure.reason.starts_with("llm::") ? figure.reason.find(": ") : std::string::npos;
+  return end == std::string::npos ? figure.reason : figure.reason.substr(end + 2);
+}
+
+inline std::string text_of(const Maybe<std::int64_t>& bytes) { return bytes.value ? bytes_text(*bytes.value) : reason_of(bytes); }
 
 /// Text of a file for a terminal.
 inline std::string shown(std::string_view text) {
@@ -53,7 +61,7 @@ inline void print_parameters(const Report& r) {
   const llm::ParameterCount& n = r.parameters;
   const auto row = [&](std::string_view part, std::int64_t count) {
     if (count == 0) return;
-    std::printf("  %-26.*s %19s %6.1f %%\n", static_cast<int>(part.size()), part.data(), grouped(count).c_str(),
+    std::printf("  %-28.*s %17s %6.1f %%\n", static_cast<int>(part.size()), part.data(), grouped(count).c_str(),
                 100.0 * static_cast<double>(count) / static_cast<double>(n.total));
   };
   const std::int64_t layers = r.config.n_layers;
@@ -78,7 +86,7 @@ inline void print_bytes(const Report& r) {
   for (const Cache& c : r.caches)
     line(llm::to_string(c.type),
          c.per_token.value ? llm::detail::concat(grouped(*c.per_token.value), " B, ", text_of(c.per_sequence), ", ", text_of(c.all))
-                           : c.per_token.reason);
+                           : reason_of(c.per_token));
   std::printf("\nGeneration in bf16, prompts of %s tokens for %s sequences\n", grouped(r.setting.context).c_str(),
               grouped(r.setting.batch).c_str());
   if (const auto& g = r.generation.value)
@@ -106,7 +114,7 @@ inline void print_training(const Report& r) {
          t.memory.value
              ? llm::detail::concat(bytes_text(t.memory.value->total), " at its peak, of it gradients ",
                                    bytes_text(t.memory.value->gradients), ", activations ", bytes_text(t.memory.value->activations))
-             : t.memory.reason);
+             : reason_of(t.memory));
 }
 
 inline void print_flops(const Report& r) {
@@ -121,7 +129,7 @@ inline void print_flops(const Report& r) {
 
 /// What a number of positions, sequences or a batch means when it is 0.
 inline std::string fits(const Maybe<std::int64_t>& most, std::string_view one, std::string_view many) {
-  if (!most.value) return most.reason;
+  if (!most.value) return reason_of(most);
   if (*most.value == 0) return "does not fit";
   return llm::detail::concat(grouped(*most.value), " ", *most.value == 1 ? one : many);
 }
@@ -142,7 +150,7 @@ inline void print_plan(const Report& r) {
   for (const Training& t : r.training) {
     const std::string label = llm::detail::concat("training, ", llm::to_string(t.type), t.recompute ? ", recompute" : "");
     line(label, !r.unbuilt.empty()            ? "not known: llm::LLM does not build this model"
-                : !t.largest_batch.value      ? t.largest_batch.reason
+                : !t.largest_batch.value      ? reason_of(t.largest_batch)
                 : *t.largest_batch.value == 0 ? "does not fit"
                                               : llm::detail::concat("batch ", grouped(*t.largest_batch.value), " of ", context));
   }

@@ -198,8 +198,8 @@ def check_plan():
         found = plan["inference"]["bf16"]
         require(found["largest_context"] == min(room, 8192) and found["largest_sequences"] == room // 8192, f"--memory {memory}: {found}")
     _, text, _ = run("llama3_8b", "--memory", "17GB", "--context", "1000", "--batch", "2")
-    for line in ("inference, f32             does not fit", "inference, bf16            context 3,583 for 2, or 7 sequences of 1,000",
-                 "bf16                       131,072 B, 131.07 MB, 262.14 MB", "training, bf16             does not fit"):
+    for line in ("inference, f32               does not fit", "inference, bf16              context 3,583 for 2, or 7 sequences of 1,000",
+                 "bf16                         131,072 B, 131.07 MB, 262.14 MB", "training, bf16               does not fit"):
         require(line in text, f"expected {line!r} in\n{text}")
     reason = json.loads(run("smollm2_135m", "--json")[1])["weight_bytes"]["q4_k"]["reason"]
     require("576 elements, not a whole number of q4_k blocks of 256" in reason, f"q4_k rows of 576: {reason}")
