@@ -1,4 +1,4 @@
-# Install rules: headers, the CMake package llm with llm_add_model, the pkg-config files llm and llm-io. Nothing depends on the architecture.
+# Install rules: headers, the CMake package llm with llm_add_model, the pkg-config files. Nothing depends on the architecture.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
