@@ -1,11 +1,13 @@
 # llm_add_model(<target> CHECKPOINT <path> NAME <name>)
 #
 # Compiles <target> against exactly the model that <path> holds: <name>.hpp, which the target can include, defines
-# `inline constexpr llm::Config <name>` with the checkpoint's config, and static_asserts of its figures. The header is written at build time,
-# again when a file of the checkpoint changes. The build stops when the checkpoint cannot be read, or when its tensors do not fit its config.
+# `inline constexpr llm::Config <name>` with the checkpoint's config, and static_asserts of its figures. The header is written at build
+# time, again when a file of the checkpoint changes. The build stops when the checkpoint cannot be read, or when its tensors do not fit
+# its config.
 #
-# <path>: a folder with a config.json (and weights, or none), a .gguf or .safetensors file, or a config.json; relative to the current source
-# folder. <name>: a C++ identifier. Needs nlohmann_json >= 3.11, as llm::io does. The program that writes headers is built when it is needed.
+# <path>: a folder with a config.json (and weights, or none), a .gguf or .safetensors file, or a config.json; relative to the current
+# source folder. <name>: a C++ identifier. Needs nlohmann_json >= 3.11, as llm::io does. The program that writes headers is built when it
+# is needed.
 function(llm_add_model target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "CHECKPOINT;NAME" "")
   set(usage "llm_add_model(<target> CHECKPOINT <path> NAME <name>)")
