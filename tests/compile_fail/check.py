@@ -9,8 +9,8 @@ A case is a file with comment lines
     // codegen: yes                            the fault shows in code generation only
 
 and with the wrong code under `#ifdef LLM_MUST_FAIL`, the right code under its `#else`. Without the macro the case must compile without any
-diagnostic. With it there must be exactly one error, within the first 12 lines, and the first `expect` must match the error's own
-sentence; the others may match its notes. Source excerpts, paths and line numbers are not matched, so a number counts only when the
+diagnostic. With it there must be exactly one error, whose sentence ends within the first 12 lines, and the first `expect` must match
+that sentence; the others may match its notes. Source excerpts, paths and line numbers are not matched, so a number counts only when the
 compiler says it.
 
 Exit status: 0 all right, 1 a case failed, 77 nothing to do (no such compiler, no case for it).
@@ -54,8 +54,18 @@ def messages(output, kind):
             continue
         if kind == "clang" and not re.search(r": (fatal error|error|warning|note): ", line):
             continue
+        if kind == "nvcc":
+            line = re.sub(r"(?<=\d)U?L\b", "", line)  # Shape<-1L, 64L>
         lines.append(re.sub(r"^\S+?(:\d+(:\d+)?:|\(\d+\):)\s*", "", line))
     return "\n".join(lines)
+
+
+def sentence_end(lines, start, kind):
+    """The index of the last line of the error's sentence: nvcc may break it, inside its quotation marks."""
+    end = start
+    while kind == "nvcc" and end + 1 < len(lines) and "\n".join(lines[start:end + 1]).count('"') % 2 == 1:
+        end += 1
+    return end
 
 
 def parse(source):
@@ -90,12 +100,11 @@ def check(compiler, source, includes, expects, codegen):
     if len(errors) != 1:
         return [f"{len(errors)} errors, expected one:\n{output}"]
     complaints = []
-    if errors[0] >= FIRST_LINES:
-        complaints.append(f"the error stands on line {errors[0] + 1}, expected within the first {FIRST_LINES}")
+    end = sentence_end(lines, errors[0], kind)
+    if end >= FIRST_LINES:
+        complaints.append(f"the error's sentence ends on line {end + 1}, expected within the first {FIRST_LINES}")
     said = messages(output, kind)
-    sentence = next((line for line in said.splitlines() if re.search(r"\berror:", line)), "")
-    if kind == "nvcc":  # its sentences are wrapped in quotation marks and may continue on the next line
-        sentence = said[said.find(sentence):]
+    sentence = messages("\n".join(lines[errors[0]:end + 1]), kind).replace("\n", " ")
     if not re.search(expects[0][1], sentence):
         complaints.append(f"the error's sentence does not match /{expects[0][1]}/")
     complaints += [f"no message matches /{pattern}/" for where, pattern in expects[1:]

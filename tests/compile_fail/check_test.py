@@ -65,9 +65,19 @@ class CheckTest(unittest.TestCase):
         deep = """
             template <int N, class T> struct D : D<N - 1, T> {};
             template <class T> struct D<0, T> { static_assert(sizeof(T) == 0, "f: width must be equal"); };"""
-        text = CASE.replace("// expect: 32.*48\n", "").replace("int main() {", deep + "\nint main() {").replace("f<32, 48>()", "sizeof(D<20, int>)")
+        text = CASE.replace("// expect: 32.*48\n", "").replace("int main() {", deep + "\nint main() {")
+        text = text.replace("f<32, 48>()", "sizeof(D<20, int>)")
         with unittest.mock.patch.object(check, "FIRST_LINES", 4):
             self.assertIn("within the first 4", self.complaints(text))
+
+    def test_the_sentence_must_end_early(self):
+        lines = ['a.hpp(3): error: static assertion failed with "f: width', 'must be equal"', "    static_assert(A == B)"]
+        self.assertEqual(check.sentence_end(lines, 0, "nvcc"), 1)
+        self.assertEqual(check.sentence_end(["a.hpp(3): error: expected a type"], 0, "nvcc"), 0)
+        self.assertEqual(check.sentence_end(['a.hpp:3:5: error: a " alone', "    1 | code"], 0, "gcc"), 0)
+
+    def test_numbers_read_alike_under_nvcc(self):
+        self.assertIn("Shape<-1, 64>", check.messages("a.hpp(3): error: llm::Shape<-1L, 64L>", "nvcc"))
 
     def test_a_case_without_a_twin_is_refused(self):
         with self.assertRaisesRegex(ValueError, "LLM_MUST_FAIL"):

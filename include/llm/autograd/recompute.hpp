@@ -26,10 +26,10 @@ struct RecomputeOp {
   }
 };
 
-}  // namespace detail
+/// What recompute's function gives is what it takes.
+template <class Input, class Result>
+inline constexpr bool keeps_type = std::is_same_v<Input, Result>;
 
-/// y = f(x), keeping only x: backward runs f again on a tape of its own. f must give the same result both times and may use tracked
-/// parameters. x and y have the same shape. Without a recording tape this is f(x).
 template <class F, class T, class S, class Backend>
 Tensor<T, S, Backend> recompute(F f, const Tensor<T, S, Backend>& x) {
   Tape* const tape = Tape::current();
@@ -42,6 +42,21 @@ Tensor<T, S, Backend> recompute(F f, const Tensor<T, S, Backend>& x) {
   const Tensor<T, S, Backend> gradient_of_y({}, y.slot(), y.shape());
   tape->record(y, detail::RecomputeOp<F, T, S, Backend>{std::move(f), x.detach(), Grad<T, Backend>(x), gradient_of_y});
   return y;
+}
+
+}  // namespace detail
+
+/// y = f(x), keeping only x: backward runs f again on a tape of its own. f must give the same result both times and may use tracked
+/// parameters. x and y have the same shape. Without a recording tape this is f(x).
+template <class F, class T, class S, class Backend>
+Tensor<T, S, Backend> recompute(F f, const Tensor<T, S, Backend>& x) {
+  using Result = std::remove_cvref_t<decltype(f(x))>;
+  static_assert(detail::keeps_type<Tensor<T, S, Backend>, Result>,
+                "llm::recompute(f, x): f(x) must have the element type, shape and backend of x");
+  if constexpr (detail::keeps_type<Tensor<T, S, Backend>, Result>)
+    return detail::recompute(std::move(f), x);
+  else
+    return {};
 }
 
 }  // namespace llm

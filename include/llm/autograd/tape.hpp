@@ -21,6 +21,16 @@ struct LLM_SHARED CurrentTape {
   }
 };
 
+template <class Op>
+inline constexpr bool has_backward = requires(Op& op) {
+  op.backward();
+};
+
+template <class Loss>
+inline constexpr bool is_scalar = false;
+template <class T, class Backend>
+inline constexpr bool is_scalar<Tensor<T, Shape<>, Backend>> = true;
+
 }  // namespace detail
 
 /// Records ops while it lives on its thread (until backward). Without a tape nothing is recorded, so inference needs no guard.
@@ -52,10 +62,11 @@ class Tape {
     if (!y.slot()) throw Error("llm::Tape::record: the result has no place for its gradient (hint: call output_gradient(y) first)");
     auto& records = arena_->records;
     if (size_ == records.size()) records.resize(records.size() < 64 ? 64 : 2 * records.size());
+    static_assert(detail::has_backward<Op>, "llm::Tape::record(y, op): op needs a member function `void backward()`");
     static_assert(sizeof(Op) <= detail::TapeArena::chunk_bytes && alignof(Op) <= alignof(std::max_align_t));
     void* const place = arena_->allocate(sizeof(Op), alignof(Op));
     auto* const kept = ::new (place) Op(std::move(op));
-    records[size_++] = {[](void* p) { static_cast<Op*>(p)->backward(); }, [](void* p) { static_cast<Op*>(p)->~Op(); }, kept, y.slot()};
+    records[size_++] = {[](void* p) { run<Op>(p); }, [](void* p) { static_cast<Op*>(p)->~Op(); }, kept, y.slot()};
   }
 
   /// Ends recording and adds d loss / d x into the gradient of every tracked x that the loss depends on.
@@ -63,6 +74,14 @@ class Tape {
   template <class T, class B>
   void backward(const Tensor<T, Shape<>, B>& loss) {
     backward(loss, Tensor<T, Shape<>, B>::full({}, 1.0));
+  }
+  /// Anything that is no scalar.
+  template <class Loss>
+  void backward(const Loss&) {
+    static_assert(
+        detail::is_scalar<Loss>,
+        "llm::Tape::backward(loss): the loss must be a tensor of Shape<> (hint: average it, as cross_entropy and LLM::loss do, or "
+        "give the gradient: backward(y, d_y))");
   }
   /// The same from any tensor y with the upstream gradient d_y of its shape.
   template <class T, class S, class B>
@@ -86,7 +105,18 @@ class Tape {
     }
   }
 
+  /// A gradient of another type, shape or backend.
+  template <class Y, class Gradient>
+  void backward(const Y&, const Gradient&) {
+    static_assert(std::is_same_v<Y, Gradient>,
+                  "llm::Tape::backward(y, d_y): the gradient d_y must have the element type, shape and backend of y");
+  }
+
  private:
+  template <class Op>
+  static void run(void* op) {
+    if constexpr (detail::has_backward<Op>) static_cast<Op*>(op)->backward();
+  }
   template <class T, class S, class B>
   static void seed(const Tensor<T, S, B>& y, const Tensor<T, S, B>& d_y) {
     if (y.has_grad())

@@ -33,6 +33,14 @@ struct ValidExtent {
   static constexpr bool ok = true;
 };
 
+/// What an extent is given as: a whole number.
+template <class T>
+concept ExtentValue = std::convertible_to<T, std::int64_t> && !std::floating_point<T>;
+
+/// As many extents are given as there are dyn; constant ones are not given again.
+template <std::size_t Given, int Dynamic>
+concept OneExtentForEachDyn = (Dynamic > 0) && (Given == static_cast<std::size_t>(Dynamic));
+
 /// a * b, or ShapeError when it does not fit 63 bits. Both are non-negative.
 constexpr std::int64_t checked_product(std::int64_t a, std::int64_t b) {
   if (b != 0 && a > INT64_MAX / b) throw ShapeError(concat("llm::Shape: ", a, " x ", b, " elements exceed 2^63"));
@@ -52,9 +60,9 @@ struct Shape {
   constexpr Shape() = default;
 
   /// The run-time extents in order, one for each dyn. Throws ShapeError when one is negative.
-  template <std::convertible_to<std::int64_t>... I>
-  requires(sizeof...(I) == static_cast<std::size_t>(rank_dynamic) && rank_dynamic > 0) constexpr Shape(I... run_time)
-      : run_time_{{static_cast<std::int64_t>(run_time)...}} {
+  template <detail::ExtentValue... I>
+  requires detail::OneExtentForEachDyn<sizeof...(I), rank_dynamic>
+  constexpr Shape(I... run_time) : run_time_{{static_cast<std::int64_t>(run_time)...}} {
     for (const std::int64_t value : run_time_.values)
       if (value < 0) throw ShapeError(detail::concat("llm::Shape: extent ", value, " is negative"));
   }

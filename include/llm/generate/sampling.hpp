@@ -40,6 +40,11 @@ inline void validate(const SamplingOptions& options) {
     refuse("repetition_penalty", options.repetition_penalty, "a finite number above 0 (1 is off)");
 }
 
+namespace detail {
+template <class Logits>
+inline constexpr bool are_logits = std::is_convertible_v<const Logits&, std::span<const float>>;
+}  // namespace detail
+
 /// Draws tokens from logits. Its workspace is allocated once, by the constructor; drawing allocates nothing.
 /// One sampler serves one sequence at a time; its random numbers continue from call to call.
 class Sampler {
@@ -64,6 +69,13 @@ class Sampler {
     if (greedy()) return warp::argmax(scores_);
     const double total = warp::exp_weights(scores_, weights_);
     return draw(rng_.uniform() * total);
+  }
+
+  /// Logits of another type.
+  template <class Logits>
+  requires(!detail::are_logits<Logits>) std::int32_t sample(const Logits&, std::span<const std::int32_t> = {}) {
+    static_assert(detail::are_logits<Logits>, "llm::Sampler::sample(logits, previous): logits must be float, one after another in memory");
+    return 0;
   }
 
   /// The probabilities [V] that `sample` draws from; exactly 0 for tokens that it cannot return. Draws nothing and

@@ -24,6 +24,17 @@ struct TrainingOptions {
   LossOptions loss() const { return {ignore_index, denominator, chunk_bytes}; }
 };
 
+namespace detail {
+template <class Ids, class Other>
+inline constexpr bool takes_ids = std::is_convertible_v<const Other&, Ids>;
+
+/// Whether Cache is one that a model of config C can append to.
+template <class Cache, const Config& C, class Backend>
+inline constexpr bool cache_of = false;
+template <const Config& C, class KV, class Backend>
+inline constexpr bool cache_of<KvCache<C, KV, Backend>, C, Backend> = true;
+}  // namespace detail
+
 /// A decoder-only transformer whose whole wiring follows from one Config. C must have static storage: `inline constexpr Config`.
 /// Weights: Trainable<T> with T float, double or bf16. Backend: Cpu, or Reference (plain loops).
 /// Move-only; clone() copies. A const model may be used by many threads at once, each with a cache of its own; its gradients are one set,
@@ -68,6 +79,30 @@ class LLM {
   /// The same, but only the last position's logits [B, V]: prefill and decode.
   template <class KV>
   LastLogits last_logits(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row = 0) const;
+  /// Anything that is no [B, T] tensor of token ids on the model's backend.
+  template <class Other, class... Rest>
+  requires(!std::is_convertible_v<const Other&, Ids>) Logits operator()(const Other&, Rest&&...) const {
+    static_assert(detail::takes_ids<Ids, Other>,
+                  "llm::LLM::operator()(ids [B, T], cache): ids must be a rank-2 tensor of llm::Token on the model's backend (hint: "
+                  "Model::Ids::from(tokens, {1, count}) makes one of a vector)");
+    return {};
+  }
+  /// A cache that is const or of another config or backend.
+  template <class Other>
+  requires(!detail::cache_of<Other, C, Backend>) Logits operator()(const Ids&, Other&, std::int64_t = 0) const {
+    static_assert(detail::cache_of<Other, C, Backend>,
+                  "llm::LLM::operator()(ids [B, T], cache): the cache must be a llm::KvCache of the model's config and backend, as "
+                  "Model::Cache is, and not const");
+    return {};
+  }
+  template <class Other>
+  requires(!detail::cache_of<Other, C, Backend>) LastLogits last_logits(const Ids&, Other&, std::int64_t = 0)
+  const {
+    static_assert(detail::cache_of<Other, C, Backend>,
+                  "llm::LLM::last_logits(ids [B, T], cache): the cache must be a llm::KvCache of the model's config and backend, as "
+                  "Model::Cache is, and not const");
+    return {};
+  }
   /// The embedding, every block's output and (pre-norm models) the final norm's, L + 2 or L + 1 tensors.
   std::vector<Hidden> hidden_states(const Ids& ids) const;
 

@@ -20,7 +20,7 @@ struct AttentionSpec {
 template <AttentionSpec A, class Weights = Trainable<float>, class Backend = Cpu>
 struct Attention {
   using T = typename Weights::value_type;
-  static constexpr std::int64_t D = A.d_model, H = A.n_heads, K = A.n_kv_heads, E = A.head_dim;
+  static constexpr std::int64_t D = A.d_model, H = A.n_heads, K = A.n_kv_heads, E = A.head_dim, width = D;
   struct NoNorm {};
   using HeadNorm = std::conditional_t<A.qk_norm, RmsNorm<E, T, Backend>, NoNorm>;
 
@@ -50,6 +50,22 @@ struct Attention {
     const AttentionOptions options{.causal = true, .window = window};
     const auto y = pass.cache ? attention<K>(q, pass.cache.append(k, v), options) : attention(q, k, v, options);  // [B, T, H, E]
     return o_proj(y.view(Shape<dyn, dyn, H * E>(batch, time)));
+  }
+
+  /// A pass for other rotary positions.
+  template <class Other>
+  Tensor<T, Shape<dyn, dyn, D>, Backend> operator()(const Tensor<T, Shape<dyn, dyn, D>, Backend>&, const Other&) const {
+    static_assert(detail::pass_for<Other, A.rope_width, Backend>,
+                  "llm::Attention::operator()(x [B, T, D], pass): the pass must be an llm::Pass of the layer's rope_width and backend");
+    return {};
+  }
+  /// Another stream.
+  template <class X, class Other>
+  Tensor<T, Shape<dyn, dyn, D>, Backend> operator()(const X&, const Other&) const {
+    static_assert(std::is_same_v<X, Tensor<T, Shape<dyn, dyn, D>, Backend>>,
+                  "llm::Attention::operator()(x [B, T, D], pass): x must be a tensor of Shape<dyn, dyn, D> and of the layer's element type "
+                  "and backend");
+    return {};
   }
 
   /// f(layer, kind of its matrix, name).

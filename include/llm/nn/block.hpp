@@ -7,9 +7,18 @@
 
 namespace llm {
 
+namespace detail {
+/// The widths of a block's layers are one.
+template <std::int64_t Norm, std::int64_t Attention, std::int64_t Mlp>
+inline constexpr bool same_widths = Norm == Attention&& Attention == Mlp;
+}  // namespace detail
+
 /// x [B, T, D] -> [B, T, D]. Pre-norm, or post-norm (PostNorm) as in the original transformer (arXiv:1706.03762).
 template <class NormLayer, class AttentionLayer, class MlpLayer, bool PostNorm = false>
 struct Block {
+  static_assert(detail::same_widths<NormLayer::width, AttentionLayer::width, MlpLayer::width>,
+                "llm::Block<NormLayer, AttentionLayer, MlpLayer>: all three layers must have the same width");
+  static constexpr std::int64_t width = AttentionLayer::width;
   NormLayer attn_norm;
   AttentionLayer attn;
   NormLayer mlp_norm;

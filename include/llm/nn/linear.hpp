@@ -13,7 +13,15 @@ struct NoBias {};
 
 /// y = x W^T + b. x [..., In] -> [..., Out]; weight [Out, In], bias [Out] when HasBias.
 template <std::int64_t In, std::int64_t Out, bool HasBias = false, class Weights = Trainable<float>, class Backend = Cpu>
-struct Linear;
+struct Linear {
+  static_assert(detail::trainable_weights<Weights>,
+                "llm::Linear<In, Out, HasBias, Weights, Backend>: Weights must be llm::Trainable<T> with T float, double or llm::bf16, or "
+                "llm::Frozen");
+  template <class X>
+  Tensor<float, Shape<dyn, Out>, Backend> operator()(const X&) const {
+    return {};
+  }
+};
 
 template <std::int64_t In, std::int64_t Out, bool HasBias, class T, class Backend>
 struct Linear<In, Out, HasBias, Trainable<T>, Backend> {
@@ -28,6 +36,14 @@ struct Linear<In, Out, HasBias, Trainable<T>, Backend> {
       return linear(x, weight, bias);
     else
       return linear(x, weight);
+  }
+
+  /// Features of another element type or backend.
+  template <class X>
+  Tensor<T, Shape<dyn, Out>, Backend> operator()(const X&) const {
+    static_assert(detail::features_of<X, T, Backend>,
+                  "llm::Linear::operator()(x [..., In]): x must have the layer's element type and backend");
+    return {};
   }
 
   /// Calls f(tensor, kind, "weight" or "bias") for each parameter.
@@ -49,6 +65,13 @@ struct Linear<In, Out, HasBias, Frozen, Backend> {
       return linear(x, weight, bias.data());
     else
       return linear(x, weight);
+  }
+  /// Features of another element type or backend.
+  template <class X>
+  Tensor<float, Shape<dyn, Out>, Backend> operator()(const X&) const {
+    static_assert(detail::features_of<X, float, Backend>,
+                  "llm::Linear::operator()(x [..., In]): a frozen layer takes float on the layer's backend");
+    return {};
   }
 };
 

@@ -9,12 +9,19 @@ namespace llm {
 /// down(silu(gate(x)) * up(x)). x [..., D] -> [..., D], F wide inside. Source: arXiv:2002.05202.
 template <std::int64_t D, std::int64_t F, bool HasBias = false, class Weights = Trainable<float>, class Backend = Cpu>
 struct SwiGlu {
+  static constexpr std::int64_t width = D;
   Linear<D, F, HasBias, Weights, Backend> gate_proj, up_proj;
   Linear<F, D, HasBias, Weights, Backend> down_proj;
 
   template <class X>
   X operator()(const X& x) const {
-    return down_proj(swiglu(gate_proj(x), up_proj(x)));
+    using T = typename Weights::value_type;
+    static_assert(detail::stream_of<X, D, T, Backend>,
+                  "llm::SwiGlu::operator()(x [..., D]): x must have the layer's width, element type and backend");
+    if constexpr (detail::stream_of<X, D, T, Backend>)
+      return down_proj(swiglu(gate_proj(x), up_proj(x)));
+    else
+      return {};
   }
   /// f(linear, kind of its matrix, name).
   template <class Visit>
@@ -28,12 +35,19 @@ struct SwiGlu {
 /// down(gelu(up(x))). x [..., D] -> [..., D], F wide inside. Source: arXiv:1606.08415.
 template <std::int64_t D, std::int64_t F, Activation Gelu, bool HasBias = false, class Weights = Trainable<float>, class Backend = Cpu>
 struct GeluMlp {
+  static constexpr std::int64_t width = D;
   Linear<D, F, HasBias, Weights, Backend> up_proj;
   Linear<F, D, HasBias, Weights, Backend> down_proj;
 
   template <class X>
   X operator()(const X& x) const {
-    return down_proj(activation(Gelu, up_proj(x)));
+    using T = typename Weights::value_type;
+    static_assert(detail::stream_of<X, D, T, Backend>,
+                  "llm::GeluMlp::operator()(x [..., D]): x must have the layer's width, element type and backend");
+    if constexpr (detail::stream_of<X, D, T, Backend>)
+      return down_proj(activation(Gelu, up_proj(x)));
+    else
+      return {};
   }
   template <class Visit>
   void visit(Visit&& f) const {

@@ -10,6 +10,7 @@ namespace llm {
 /// Gain over the last axis. x [..., D] -> [..., D]. See llm::rms_norm.
 template <std::int64_t D, class T = float, class Backend = Cpu>
 struct RmsNorm {
+  static constexpr std::int64_t width = D;
   using Vector = Tensor<T, Shape<D>, Backend>;
   Vector weight = detail::make_parameter<Vector>();
   double eps = 1e-5;
@@ -28,6 +29,7 @@ struct RmsNorm {
 /// Gain and bias over the last axis. x [..., D] -> [..., D]. See llm::layer_norm.
 template <std::int64_t D, class T = float, class Backend = Cpu>
 struct LayerNorm {
+  static constexpr std::int64_t width = D;
   using Vector = Tensor<T, Shape<D>, Backend>;
   Vector weight = detail::make_parameter<Vector>();
   Vector bias = detail::make_parameter<Vector>();

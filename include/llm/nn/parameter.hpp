@@ -25,6 +25,19 @@ template <class Weights>
 inline constexpr bool trainable_weights = false;
 template <class T>
 inline constexpr bool trainable_weights<Trainable<T>> = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, bf16>;
+
+/// X is a tensor of T on Backend.
+template <class X, class T, class Backend>
+inline constexpr bool features_of = false;
+template <class T, class S, class Backend>
+inline constexpr bool features_of<Tensor<T, S, Backend>, T, Backend> = true;
+
+/// X is a tensor [..., D] of T on Backend, as far as the constants tell.
+template <class X, std::int64_t D, class T, class Backend>
+inline constexpr bool stream_of = false;
+template <std::int64_t D, class T, class S, class Backend>
+inline constexpr bool stream_of<Tensor<T, S, Backend>, D, T, Backend> = S::rank > 0 && (S::static_extent(S::rank - 1) == D ||
+                                                                                        S::static_extent(S::rank - 1) == dyn);
 }  // namespace detail
 
 /// What a parameter is, which decides how it is initialised.
@@ -82,6 +95,14 @@ P make_parameter() {
   else
     return P::empty().track();
 }
+
+/// What training needs of a model: its parameters can be listed.
+template <class Model>
+concept ListsParameters = requires(Model& model) {
+  typename Model::T;
+  typename Model::backend_type;
+  model.for_each_parameter([](auto&) {});
+};
 
 }  // namespace detail
 }  // namespace llm

@@ -36,4 +36,11 @@ struct Pass {
   CacheLayer<KV, Backend> cache{};
 };
 
+namespace detail {
+template <class Other, std::int64_t RopeWidth, class Backend>
+inline constexpr bool pass_for = false;
+template <std::int64_t RopeWidth, class KV, class Backend>
+inline constexpr bool pass_for<Pass<RopeWidth, KV, Backend>, RopeWidth, Backend> = true;
+}  // namespace detail
+
 }  // namespace llm

@@ -38,12 +38,15 @@ struct SwigluOp {
 /// Applies an activation to every element. Saves x.
 template <class T, class S, class Backend>
 Tensor<T, S, Backend> activation(Activation kind, const Tensor<T, S, Backend>& x) {
+  static_assert(detail::is_feature<T>, "llm::activation(kind, x), silu, gelu_*: x must be float, double or llm::bf16");
   auto y = Tensor<T, S, Backend>::empty(x.shape());
-  Backend::template activation_forward<T>(kind, x.data(), y.data(), y.numel());
-  if (Tape* const tape = recording(x)) {
-    const auto d_y = output_gradient(y);
-    using G = Grad<T, Backend>;
-    tape->record(y, detail::ActivationOp<T, Backend>{kind, Saved<T>(x), G(x), d_y});
+  if constexpr (detail::is_feature<T>) {
+    Backend::template activation_forward<T>(kind, x.data(), y.data(), y.numel());
+    if (Tape* const tape = recording(x)) {
+      const auto d_y = output_gradient(y);
+      using G = Grad<T, Backend>;
+      tape->record(y, detail::ActivationOp<T, Backend>{kind, Saved<T>(x), G(x), d_y});
+    }
   }
   return y;
 }

@@ -36,9 +36,25 @@ Tensor<T, SA, Backend> add(const Tensor<T, SA, Backend>& a, const Tensor<T, SB, 
   return y;
 }
 
-template <class T, class SA, class SB, class Backend>
-Tensor<T, SA, Backend> operator+(const Tensor<T, SA, Backend>& a, const Tensor<T, SB, Backend>& b) {
+/// Tensors of different element types or backends.
+template <class TA, class SA, class BA, class TB, class SB, class BB>
+Tensor<TA, SA, BA> add(const Tensor<TA, SA, BA>&, const Tensor<TB, SB, BB>&) {
+  static_assert(detail::alike<Tensor<TA, SA, BA>, Tensor<TB, SB, BB>>,
+                "llm::add(a, b), a + b: both tensors must have the same element type and backend");
+  return {};
+}
+
+template <class TA, class SA, class BA, class TB, class SB, class BB>
+Tensor<TA, SA, BA> operator+(const Tensor<TA, SA, BA>& a, const Tensor<TB, SB, BB>& b) {
   return add(a, b);
+}
+/// A tensor and a number.
+template <class T, class S, class Backend, class Number>
+requires(std::is_arithmetic_v<Number>) Tensor<T, S, Backend>
+operator+(const Tensor<T, S, Backend>&, const Number&) {
+  static_assert(detail::alike<Tensor<T, S, Backend>, Number>,
+                "llm::add(a, b), a + b: b must be a tensor (hint: Tensor::full(a.shape(), value) makes one of a number)");
+  return {};
 }
 
 }  // namespace llm

@@ -98,6 +98,15 @@ Tensor<T, SQ, Backend> attention(const Tensor<T, SQ, Backend>& q, const Tensor<T
   return y;
 }
 
+/// Tensors of different element types or backends.
+template <class TQ, class SQ, class BQ, class TK, class SK, class BK, class TV, class SV, class BV>
+Tensor<TQ, SQ, BQ> attention(const Tensor<TQ, SQ, BQ>&, const Tensor<TK, SK, BK>&, const Tensor<TV, SV, BV>&,
+                             const AttentionOptions& = {}) {
+  static_assert(detail::alike<Tensor<TQ, SQ, BQ>, Tensor<TK, SK, BK>, Tensor<TV, SV, BV>>,
+                "llm::attention(q [B, T, H, E], k [B, S, K, E], v [B, S, K, E]): all must have the same element type and backend");
+  return {};
+}
+
 /// Attention of q [B, T, H, E] over the keys and values of a cache with KvHeads heads. Not recorded: a cache is for inference.
 template <std::int64_t KvHeads, class T, class SQ, class KV, class Backend>
 Tensor<T, SQ, Backend> attention(const Tensor<T, SQ, Backend>& q, const KvView<KV>& kv, const AttentionOptions& options = {}) {

@@ -17,6 +17,16 @@ inline constexpr bool has_rank = Rank == Expected;
 template <class Index>
 inline constexpr bool is_token_id = std::is_same_v<Index, std::int32_t> || std::is_same_v<Index, std::int64_t>;
 
+/// Elements that activations and weights are made of.
+template <class T>
+inline constexpr bool is_feature = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, bf16>;
+
+/// Whether all are tensors of one element type on one backend.
+template <class... Arguments>
+inline constexpr bool alike = false;
+template <class T, class Backend, class... S>
+inline constexpr bool alike<Tensor<T, S, Backend>...> = true;
+
 /// A is a multiple of B as far as the constants tell.
 template <std::int64_t A, std::int64_t B>
 inline constexpr bool multiple_of = A == dyn || B == dyn || (B > 0 && A % B == 0);

@@ -69,7 +69,6 @@ Tensor<compute_t<T>, Shape<>, Backend> cross_entropy(const Tensor<T, SL, Backend
                                                      const LossOptions& options = {}) {
   static_assert(detail::has_rank<ST::rank + 1, SL::rank>,
                 "llm::cross_entropy(logits [..., V], targets [...]): the targets must have one axis less than the logits");
-  static_assert(detail::is_token_id<Index>, "llm::cross_entropy(logits [..., V], targets [...]): targets must be int32 or int64");
   constexpr const char* name = "llm::cross_entropy(logits [..., V], targets [...])";
   const std::int64_t rows = detail::rows(logits.shape()), v = detail::last(logits.shape());
   detail::require_equal(name, "rows of logits", rows, "the number of targets", targets.numel());
@@ -85,6 +84,16 @@ Tensor<compute_t<T>, Shape<>, Backend> cross_entropy(const Tensor<T, SL, Backend
                                                                  Grad<T, Backend>(logits), d_loss, rows, v, options.ignore_index, scale});
   }
   return loss;
+}
+
+/// Targets that are no token ids.
+template <class T, class Index, class SL, class ST, class Backend>
+requires(!detail::is_token_id<Index>) Tensor<compute_t<T>, Shape<>, Backend> cross_entropy(const Tensor<T, SL, Backend>&,
+                                                                                           const Tensor<Index, ST, Backend>&,
+                                                                                           const LossOptions& = {}) {
+  static_assert(detail::is_token_id<Index>,
+                "llm::cross_entropy(logits [..., V], targets [...]): targets must be int32 or int64, the logits come first");
+  return {};
 }
 
 }  // namespace llm

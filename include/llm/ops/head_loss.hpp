@@ -80,4 +80,15 @@ Tensor<compute_t<T>, Shape<>, Backend> head_loss(const Tensor<T, SX, Backend>& x
   return loss;
 }
 
+/// Targets that are no token ids.
+template <class T, class Index, class SX, class SW, class ST, class Backend>
+requires(!detail::is_token_id<Index>) Tensor<compute_t<T>, Shape<>, Backend> head_loss(const Tensor<T, SX, Backend>&,
+                                                                                       const Tensor<T, SW, Backend>&,
+                                                                                       const Tensor<Index, ST, Backend>&,
+                                                                                       const LossOptions& = {}) {
+  static_assert(detail::is_token_id<Index>,
+                "llm::head_loss(x [..., D], weight [V, D], targets [...]): targets must be int32 or int64, they come last");
+  return {};
+}
+
 }  // namespace llm

@@ -73,4 +73,12 @@ auto linear(const Tensor<T, SX, Backend>& x, const Tensor<T, SW, Backend>& weigh
   return detail::linear(x, weight, &bias);
 }
 
+/// Tensors of different element types or backends, or a bias that is no tensor.
+template <class TX, class SX, class BX, class TW, class SW, class BW, class... Bias>
+auto linear(const Tensor<TX, SX, BX>&, const Tensor<TW, SW, BW>&, const Bias&...) {
+  static_assert(detail::alike<Tensor<TX, SX, BX>, Tensor<TW, SW, BW>, Bias...>,
+                "llm::linear(x [..., K], weight [N, K], bias [N]): all must be tensors of the same element type and backend");
+  return Tensor<TX, detail::with_last<SX, detail::axis<SW, 0>>, BX>();
+}
+
 }  // namespace llm

@@ -49,4 +49,12 @@ Tensor<T, S, Backend> rms_norm(const Tensor<T, S, Backend>& x, const Tensor<T, S
   return y;
 }
 
+/// Tensors of different element types or backends.
+template <class TX, class SX, class BX, class TG, class SG, class BG>
+Tensor<TX, SX, BX> rms_norm(const Tensor<TX, SX, BX>&, const Tensor<TG, SG, BG>&, double, Rounding = Rounding::round_then_gain) {
+  static_assert(detail::alike<Tensor<TX, SX, BX>, Tensor<TG, SG, BG>>,
+                "llm::rms_norm(x [..., D], gain [D]): x and the gain must have the same element type and backend");
+  return {};
+}
+
 }  // namespace llm

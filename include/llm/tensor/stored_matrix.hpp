@@ -5,11 +5,9 @@
 
 #include <llm/core/dtype.hpp>
 #include <llm/core/shape.hpp>
-#include <llm/tensor/storage.hpp>
+#include <llm/tensor/tensor.hpp>
 
 namespace llm {
-
-struct Cpu;
 
 /// A read-only [Rows, Columns] matrix, each row a whole number of blocks of `format`. Copies share the bytes.
 template <std::int64_t Rows, std::int64_t Columns, class Backend = Cpu>
@@ -28,6 +26,15 @@ class StoredMatrix {
     m.buffer_ = detail::Pool<typename Backend::memory>::instance().allocate(bytes.size());
     Backend::memory::copy_from_host(m.buffer_->data, bytes.data(), bytes.size());
     return m;
+  }
+
+  /// Anything that is no bytes, numbers for example.
+  template <class Values>
+  requires(!std::is_convertible_v<const Values&, std::span<const std::byte>>) static StoredMatrix from(DType, const Values&) {
+    static_assert(detail::values_of<Values, std::byte>,
+                  "llm::StoredMatrix::from(format, bytes): the second argument is the rows' bytes in that format (hint: "
+                  "std::as_bytes(std::span(values)) when the values are stored as they are)");
+    return {};
   }
 
   DType format() const { return format_; }

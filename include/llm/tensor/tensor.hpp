@@ -22,6 +22,18 @@ inline constexpr bool may_view = [] {
   return From().numel() == To().numel();
 }();
 
+/// Whether a tensor of shape S can have exactly one element, as far as the constants tell.
+template <class S>
+inline constexpr bool may_have_one_element = [] {
+  for (int i = 0; i < S::rank; ++i)
+    if (S::static_extent(i) != 1 && S::static_extent(i) != dyn) return false;
+  return true;
+}();
+
+/// Values are a contiguous range of T. Named so that the compiler prints the types.
+template <class Values, class T>
+inline constexpr bool values_of = std::is_convertible_v<const Values&, std::span<const T>>;
+
 }  // namespace detail
 
 /// A dense row-major tensor of T on a backend. Copying a Tensor shares its elements and its gradient; clone() copies them.
@@ -62,6 +74,15 @@ class Tensor {
   static Tensor from(std::initializer_list<T> values, const S& shape = {}) {
     return from(std::span<const T>(values.begin(), values.size()), shape);
   }
+  /// Values that are no contiguous range of T.
+  template <class Values>
+  requires(!std::is_convertible_v<const Values&, std::span<const T>>) static Tensor from(const Values&, const S& = {}) {
+    static_assert(
+        detail::values_of<Values, T>,
+        "llm::Tensor<T, S, Backend>::from(values, shape): the values must be T, one after another in memory, as std::vector<T> or "
+        "std::span<const T> (hint: convert each value first)");
+    return {};
+  }
   /// Overwrites all elements with host values. Throws ShapeError when their number differs.
   void assign(std::span<const T> values) {
     if (static_cast<std::int64_t>(values.size()) != numel())
@@ -75,6 +96,8 @@ class Tensor {
   }
   /// The value of a tensor with exactly one element. Throws ShapeError otherwise.
   T item() const {
+    static_assert(detail::may_have_one_element<S>,
+                  "llm::Tensor::item(): the tensor must have exactly one element (hint: to_vector() gives all)");
     if (numel() != 1)
       throw ShapeError(detail::concat("llm::Tensor::item: shape ", to_string(shape_), " has ", numel(), " elements, not one"));
     T value;

@@ -17,6 +17,13 @@ struct AdamWOptions {
   double weight_decay = 0.1;  // of matrices; gains and biases are not decayed
 };
 
+namespace detail {
+template <class... Arguments>
+inline constexpr bool one_number = false;
+template <class T>
+inline constexpr bool one_number<T> = std::is_convertible_v<const T&, double>;
+}  // namespace detail
+
 /// What AdamW keeps for one parameter. `master` is empty when the parameter itself has the moments' precision.
 template <class T, class Backend>
 struct AdamWState {
@@ -70,6 +77,14 @@ class AdamW {
     }
   }
 
+  /// Anything that is no learning rate.
+  template <class... Other>
+  requires(!detail::one_number<Other...>) void step(const Other&...) {
+    static_assert(detail::one_number<Other...>,
+                  "llm::AdamW::step(lr): the learning rate of this step is the one argument, a number (hint: step(schedule(s)) for a "
+                  "schedule)");
+  }
+
   /// Updates made so far.
   std::int64_t steps() const { return steps_; }
   /// For a run that goes on. Throws ValueError when negative.
@@ -105,9 +120,35 @@ class AdamW {
   std::int64_t steps_ = 0;
 };
 
+namespace detail {
+template <class Model>
+inline constexpr bool lists_parameters = ListsParameters<Model>;
+template <class Model, class Options>
+struct NoOptimizer {};
+}  // namespace detail
+
+/// What stands for the optimizer of something else: it reports that.
+template <class Model, class Options>
+class AdamW<detail::NoOptimizer<Model, Options>, void> {
+ public:
+  explicit AdamW(Model&, const Options& = {}) {
+    static_assert(detail::lists_parameters<Model>, "llm::AdamW(model, options): the first argument must be a model, as llm::LLM is");
+    if constexpr (detail::lists_parameters<Model>)
+      static_assert(std::is_convertible_v<Options, AdamWOptions>,
+                    "llm::AdamW(model, options): the second argument must be llm::AdamWOptions (hint: the learning rate goes to step(lr))");
+  }
+  void step(double) {}
+};
+
 template <class Model>
 AdamW(Model&, const AdamWOptions&) -> AdamW<typename Model::T, typename Model::backend_type>;
 template <class Model>
 AdamW(Model&) -> AdamW<typename Model::T, typename Model::backend_type>;
+template <class Other, class Options = AdamWOptions>
+requires(!detail::ListsParameters<Other> || !std::is_convertible_v<Options, AdamWOptions>) AdamW(Other&, const Options&)
+->AdamW<detail::NoOptimizer<Other, Options>, void>;
+template <class Other>
+requires(!detail::ListsParameters<Other>) AdamW(Other&)
+->AdamW<detail::NoOptimizer<Other, AdamWOptions>, void>;
 
 }  // namespace llm

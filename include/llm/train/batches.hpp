@@ -79,14 +79,36 @@ class TensorBatches {
   TensorBatch<Backend> batch_;
 };
 
+namespace detail {
+
+template <class Tokens>
+inline constexpr bool are_tokens = std::is_convertible_v<std::remove_reference_t<Tokens>&, std::span<const Token>>;
+/// Token ids that are no temporary vector.
+template <class Tokens>
+inline constexpr bool lasting_tokens = are_tokens<Tokens> && !std::is_same_v<Tokens, std::vector<Token>>;
+
+}  // namespace detail
+
 /// Training batches at random places of `tokens`, which must outlive them:
 /// `random_windows(tokens, {.batch = 16, .length = 64, .steps = 300, .seed = 2})`. See RandomWindows for the order and the errors.
 template <class Backend = Cpu>
 TensorBatches<RandomWindows, Backend> random_windows(std::span<const Token> tokens, const RandomWindowsOptions& options) {
   return TensorBatches<RandomWindows, Backend>(RandomWindows(tokens, options));
 }
-template <class Backend = Cpu>
-TensorBatches<RandomWindows, Backend> random_windows(std::vector<Token>&& tokens, const RandomWindowsOptions& options) = delete;
+/// A temporary vector, or anything that is no token ids.
+template <class Backend = Cpu, class Tokens>
+requires(!detail::lasting_tokens<Tokens>) TensorBatches<RandomWindows, Backend> random_windows(Tokens&&,
+                                                                                               const RandomWindowsOptions& options) {
+  static_assert(
+      detail::are_tokens<Tokens>,
+      "llm::random_windows(tokens, options): tokens must be llm::Token, one after another in memory (hint: a tokenizer's encode(text))");
+  if constexpr (detail::are_tokens<Tokens>)
+    static_assert(
+        detail::lasting_tokens<Tokens>,
+        "llm::random_windows(tokens, options): the tokens are a temporary, which is gone before the first batch (hint: keep them in "
+        "a variable)");
+  return TensorBatches<RandomWindows, Backend>(RandomWindows(std::span<const Token>(), options));
+}
 
 /// Validation batches that visit `tokens`, which must outlive them, from the beginning to the end:
 /// `sequential_windows(tokens, {.batch = 16, .length = 64})`. See SequentialWindows.
@@ -94,7 +116,19 @@ template <class Backend = Cpu>
 TensorBatches<SequentialWindows, Backend> sequential_windows(std::span<const Token> tokens, const SequentialWindowsOptions& options) {
   return TensorBatches<SequentialWindows, Backend>(SequentialWindows(tokens, options));
 }
-template <class Backend = Cpu>
-TensorBatches<SequentialWindows, Backend> sequential_windows(std::vector<Token>&& tokens, const SequentialWindowsOptions& options) = delete;
+/// A temporary vector, or anything that is no token ids.
+template <class Backend = Cpu, class Tokens>
+requires(!detail::lasting_tokens<Tokens>)
+    TensorBatches<SequentialWindows, Backend> sequential_windows(Tokens&&, const SequentialWindowsOptions& options) {
+  static_assert(detail::are_tokens<Tokens>,
+                "llm::sequential_windows(tokens, options): tokens must be llm::Token, one after another in memory (hint: a tokenizer's "
+                "encode(text))");
+  if constexpr (detail::are_tokens<Tokens>)
+    static_assert(
+        detail::lasting_tokens<Tokens>,
+        "llm::sequential_windows(tokens, options): the tokens are a temporary, which is gone before the first batch (hint: keep them in "
+        "a variable)");
+  return TensorBatches<SequentialWindows, Backend>(SequentialWindows(std::span<const Token>(), options));
+}
 
 }  // namespace llm

@@ -35,6 +35,20 @@ void for_each_moment(Optimizer& optimizer, F&& f) {
   }
 }
 
+/// Whether the optimizer keeps moments of a model of this type.
+template <class Optimizer, class Model>
+inline constexpr bool optimizer_of = false;
+template <class Optimizer, ListsParameters Model>
+requires requires {
+  typename Optimizer::State;
+  typename Model::View;
+}
+inline constexpr bool optimizer_of<Optimizer, Model> = std::is_same_v<decltype(Optimizer::State::parameter), typename Model::View>;
+
+/// A model that can be filled from a file.
+template <class Model>
+inline constexpr bool can_be_loaded = ListsParameters<Model> && !std::is_const_v<Model>;
+
 template <class Optimizer, class Model>
 void require_same_parameters(const Optimizer& optimizer, const Model& model) {
   std::size_t at = 0;
@@ -171,6 +185,16 @@ void save_checkpoint(const std::string& folder, const Model& model, const Optimi
                     cp::metadata_of({Model::config, data, optimizer.options(), optimizer.steps(), notes, version_text}));
 }
 
+/// Another order of arguments, or the optimizer of another type of model.
+template <class Model, class Optimizer>
+requires(!detail::checkpoint::optimizer_of<Optimizer, Model>) void save_checkpoint(const std::string&, const Model&, const Optimizer&,
+                                                                                   const RandomWindows::State&,
+                                                                                   const CheckpointNotes& = {}) {
+  static_assert(
+      detail::checkpoint::optimizer_of<Optimizer, Model>,
+      "llm::save_checkpoint(folder, model, optimizer, data): the optimizer must be the llm::AdamW of this type of model, after it");
+}
+
 /// What a checkpoint says about itself, without its tensors: to choose the model's type, for example.
 /// Throws FileError when there is no checkpoint or it is damaged.
 inline CheckpointInfo read_checkpoint_info(const std::string& folder) {
@@ -198,6 +222,16 @@ CheckpointInfo load_checkpoint(const std::string& folder, Model& model, Optimize
   return info;
 }
 
+/// Another order of arguments, the optimizer of another type of model, or a const model.
+template <class Model, class Optimizer>
+requires(!detail::checkpoint::can_be_loaded<Model> || !detail::checkpoint::optimizer_of<Optimizer, Model>) CheckpointInfo
+    load_checkpoint(const std::string&, Model&, Optimizer&) {
+  static_assert(detail::checkpoint::can_be_loaded<Model> && detail::checkpoint::optimizer_of<Optimizer, Model>,
+                "llm::load_checkpoint(folder, model, optimizer): the model must not be const, and the optimizer must be the llm::AdamW of "
+                "this type of model, after it");
+  return {};
+}
+
 /// Restores the weights alone, for generation or a fresh optimizer. Gradients are cleared. A model with a smaller max_seq_len than the
 /// file's fits when its positions are not learned. Make the optimizer afterwards: one that exists would keep its old master weights. Throws
 /// as load_checkpoint does; nothing is changed then.
@@ -215,6 +249,14 @@ CheckpointInfo load_weights(const std::string& folder, Model& model) {
   restore.commit();
   clear_gradients(model);
   return info;
+}
+
+/// Something that is no model, or a const one.
+template <class Model>
+requires(!detail::checkpoint::can_be_loaded<Model>) CheckpointInfo load_weights(const std::string&, Model&) {
+  static_assert(detail::checkpoint::can_be_loaded<Model>,
+                "llm::load_weights(folder, model): the second argument must be a model, as llm::LLM is, and not const");
+  return {};
 }
 
 }  // namespace llm

@@ -1,6 +1,7 @@
 // [opt_dtype] Moments of AdamW narrower than float: small updates would be lost.
 // expect: llm::adamw\(param T, master, grad T, m, v\): master and moments must be compute_t<T> \(float, double for double\)
 // expect: bf16
+// nvcc: yes
 #include <llm/backend/reference/optimizer.hpp>
 
 #ifdef LLM_MUST_FAIL

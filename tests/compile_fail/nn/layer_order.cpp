@@ -1,6 +1,7 @@
 // An MLP given the attention's split heads instead of the stream.
 // expect: llm::linear\(x \[\.\.\., K\], weight \[N, K\]\): the last extent of x must equal the weight.s columns
-// expect: same_extent<8, 48>
+// expect: same_extent<8, 48>|SX=.*8>, SW=.*48>
+// nvcc: yes
 #include <llm/backend/reference/reference.hpp>
 #include <llm/nn/mlp.hpp>
 

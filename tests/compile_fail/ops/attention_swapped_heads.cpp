@@ -1,6 +1,7 @@
 // Fewer query heads than KV heads: q and k swapped.
-// expect: llm::attention\(q \[B, T, H, E\], k \[B, S, K, E\], v \[B, S, K, E\]\): the query heads H must be a multiple of the KV heads K
-// \(are they swapped\?\) expect: multiple_of<2, 6>
+// expect: llm::attention\(q \[B, T, H, E\], k \[B, S, K, E\], v \[B, S, K, E\]\): the query heads H must be a multiple of
+// expect: multiple_of<2, 6>|SQ=.*2, 32>, SK=.*6, 32>
+// nvcc: yes
 #include <llm/backend/reference/reference.hpp>
 #include <llm/ops/attention.hpp>
 

@@ -1,6 +1,7 @@
 // Queries whose heads were not split.
 // expect: llm::attention\(q \[B, T, H, E\], k \[B, S, K, E\], v \[B, S, K, E\]\): q must have rank 4
-// expect: has_rank<3, 4>
+// expect: has_rank<3, 4>|SQ=llm::Shape<[^,]*, [^,]*, [^,]*>
+// nvcc: yes
 #include <llm/backend/reference/reference.hpp>
 #include <llm/ops/attention.hpp>
 

@@ -1,6 +1,7 @@
 // Values of another shape than the keys.
 // expect: llm::attention\(q \[B, T, H, E\], k \[B, S, K, E\], v \[B, S, K, E\]\): k and v must have the same shape
 // expect: Shape<-1, -1, 2, 32>.*Shape<-1, -1, 3, 32>
+// nvcc: yes
 #include <llm/backend/reference/reference.hpp>
 #include <llm/ops/attention.hpp>
 

@@ -1,6 +1,7 @@
 // Targets of the logits' rank, as if they were one-hot.
 // expect: llm::cross_entropy\(logits \[\.\.\., V\], targets \[\.\.\.\]\): the targets must have one axis less than the logits
-// expect: has_rank<4, 3>
+// expect: has_rank<4, 3>|SL=llm::Shape<.*ST=llm::Shape<
+// nvcc: yes
 #include <llm/backend/reference/reference.hpp>
 #include <llm/ops/cross_entropy.hpp>
 

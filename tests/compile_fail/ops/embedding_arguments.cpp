@@ -1,6 +1,7 @@
 // Embedding with table and ids swapped.
 // expect: llm::embedding\(ids \[\.\.\.\], table \[V, D\]\): ids must be int32 or int64, the table comes second
-// expect: is_token_id<float>
+// expect: is_token_id<float>|Index=float
+// nvcc: yes
 #include <llm/backend/reference/reference.hpp>
 #include <llm/ops/embedding.hpp>
 

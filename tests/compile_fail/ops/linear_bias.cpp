@@ -1,6 +1,7 @@
 // A bias of another length than the outputs.
 // expect: the bias must be as long as the weight has rows
-// expect: same_extent<8, 16>
+// expect: same_extent<8, 16>|SW=.*16, .*SB=.*8>
+// nvcc: yes
 #include <llm/backend/reference/reference.hpp>
 #include <llm/ops/linear.hpp>
 

@@ -1,6 +1,7 @@
 // A weight that is a vector.
 // expect: llm::linear\(x \[\.\.\., K\], weight \[N, K\]\): the weight must have rank 2
-// expect: has_rank<1, 2>
+// expect: has_rank<1, 2>|SW=llm::Shape<\d+>
+// nvcc: yes
 #include <llm/backend/reference/reference.hpp>
 #include <llm/ops/linear.hpp>
 

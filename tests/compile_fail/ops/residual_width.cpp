@@ -1,6 +1,7 @@
 // A residual connection between different widths.
 // expect: llm::add\(a, b\), a \+ b: both tensors must have the same shape
 // expect: same_shape<.*Shape<-1, 64>, .*Shape<-1, 32>|same_shape<.*Shape<-1, 64>.*Shape<-1, 32>
+// nvcc: yes
 #include <llm/backend/reference/reference.hpp>
 #include <llm/ops/add.hpp>
 

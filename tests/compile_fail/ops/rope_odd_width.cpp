@@ -1,6 +1,7 @@
 // An odd rotated width.
 // expect: llm::RopeTables<Width>: the rotated width must be even, since elements are turned in pairs
-// expect: is_even<15>
+// expect: is_even<15>|15
+// nvcc: yes
 #include <llm/backend/reference/reference.hpp>
 #include <llm/ops/rope.hpp>
 

@@ -1,6 +1,7 @@
 // A view of another number of elements.
 // expect: llm::Tensor::view<To>: the new shape must have as many elements as the old one
 // expect: Shape<4, 6>.*Shape<5, 5>
+// nvcc: yes
 #include <llm/backend/reference/reference.hpp>
 #include <llm/tensor/tensor.hpp>
 

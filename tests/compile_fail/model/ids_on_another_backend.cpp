@@ -1,0 +1,19 @@
+// Token ids on another backend than the model.
+// expect: llm::LLM::operator\(\)\(ids \[B, T\], cache\): ids must be a rank-2 tensor of llm::Token on the model.s backend \(hint:
+// expect: Reference.*Cpu
+#include <llm/backend/cpu/cpu.hpp>
+#include <llm/backend/reference/reference.hpp>
+#include <llm/model/llm.hpp>
+
+inline constexpr llm::Config config{
+    .vocab_size = 97, .d_model = 48, .n_layers = 2, .n_heads = 6, .n_kv_heads = 2, .ffn_dim = 128, .max_seq_len = 32};
+using Model = llm::LLM<config, llm::Trainable<float>, llm::Reference>;
+
+template <class Backend>
+using Ids = llm::Tensor<llm::Token, llm::Shape<llm::dyn, llm::dyn>, Backend>;
+
+#ifdef LLM_MUST_FAIL
+auto f(const Model& model, const Ids<llm::Cpu>& ids) { return model(ids); }
+#else
+auto f(const Model& model, const Ids<llm::Reference>& ids) { return model(ids); }
+#endif

@@ -1,0 +1,17 @@
+// Features of another element type than the weight.
+// expect: llm::linear\(x \[\.\.\., K\], weight \[N, K\], bias \[N\]\): all must be tensors of the same element type and backend
+// expect: Tensor<float.*Tensor<double|TX=float.*TW=double
+// nvcc: yes
+#include <llm/backend/reference/reference.hpp>
+#include <llm/ops/linear.hpp>
+
+using llm::dyn;
+using llm::Shape;
+template <class T, class S, class Backend = llm::Reference>
+using Tensor = llm::Tensor<T, S, Backend>;
+
+#ifdef LLM_MUST_FAIL
+auto f(const Tensor<float, Shape<dyn, 32>>& x, const Tensor<double, Shape<16, 32>>& w) { return llm::linear(x, w); }
+#else
+auto f(const Tensor<double, Shape<dyn, 32>>& x, const Tensor<double, Shape<16, 32>>& w) { return llm::linear(x, w); }
+#endif

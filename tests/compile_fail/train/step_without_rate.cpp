@@ -1,0 +1,14 @@
+// An optimizer step without a learning rate.
+// expect: llm::AdamW::step\(lr\): the learning rate of this step is the one argument, a number \(hint:
+// expect: one_number<>
+#include <llm/model.hpp>
+#include <llm/train/adamw.hpp>
+
+inline constexpr llm::Config config{.vocab_size = 32, .d_model = 16, .n_layers = 1, .n_heads = 2, .ffn_dim = 32, .max_seq_len = 8};
+using Model = llm::LLM<config>;
+
+#ifdef LLM_MUST_FAIL
+void f(Model& model) { llm::AdamW(model).step(); }
+#else
+void f(Model& model) { llm::AdamW(model).step(3e-4); }
+#endif
