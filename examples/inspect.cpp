@@ -22,7 +22,7 @@ namespace {
 namespace inspect = examples::inspect;
 
 struct Options {
-  std::string model, memory, prefix, emit, output;
+  std::string model, config, memory, prefix, emit, output;
   std::int64_t context = 0, batch = 1;
   bool json = false;
 };
@@ -54,7 +54,9 @@ inspect::Report report_of(const Options& o, std::optional<llm::PublishedConfig>&
     throw UsageError(o.model + ": no config of the library has this name (docs/models.md lists them), and there is no such file or folder");
   const auto files = llm::CheckpointFiles::open(o.model);
   model = files.model();
-  if (!model) throw llm::FileError(o.model + ": nothing says what model it is: there is no config.json beside it");
+  if (!model && !o.config.empty()) model = llm::read_hf_config(o.config);
+  if (!model)
+    throw llm::FileError(o.model + ": nothing says what model it is: there is no config.json beside it (hint: --config FILE names one)");
   inspect::Report report = inspect::account(model->config, o.model, setting_of(o, model->config));
   if (files.names() != llm::TensorNames::library) report.family = to_string(model->family);
   if (files.has_weights())
@@ -96,6 +98,7 @@ int main(int argc, char** argv) {
       "Counts a model, plans its memory, and compares its files with its config. Exit status 1 when they do not match, 2 when "
       "something cannot be read or is asked wrongly.");
   app.add_option("model", o.model, "a config of the library, a config.json, a model's folder, a .gguf or .safetensors file")->required();
+  app.add_option("--config", o.config, "the config.json of a .safetensors file that has none beside it");
   app.add_option("--memory", o.memory, "what there is, as 24GB, 24GiB or 800MB: says what fits");
   app.add_option("--context", o.context, "positions of a sequence; without it the model's most");
   app.add_option("--batch", o.batch, "sequences at a time");

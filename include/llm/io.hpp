@@ -1,8 +1,14 @@
-// Front door: files of weights, and what writes them safely (adds a JSON library).
+// Front door: files of models, read by their headers and checked, and what writes files safely (adds a JSON library).
 #pragma once
 
 #include <llm/io/atomic_file.hpp>
+#include <llm/io/checkpoint_files.hpp>
+#include <llm/io/config_header.hpp>
+#include <llm/io/expected_tensors.hpp>
 #include <llm/io/gguf.hpp>
+#include <llm/io/hf_config.hpp>
 #include <llm/io/json_fields.hpp>
 #include <llm/io/mapped_file.hpp>
 #include <llm/io/safetensors.hpp>
+#include <llm/io/safetensors_index.hpp>
+#include <llm/io/tensor_check.hpp>
