@@ -190,6 +190,14 @@ inline void read_deepseek(Fields& fields, Family family, Config& c) {
       fields, [first](std::int64_t i) { return i >= first; }, c);
 }
 
+/// Families whose classes know only heads of hidden_size / num_attention_heads, with keys and values of their own.
+inline void require_plain_heads(Fields& fields, const Config& c) {
+  if (c.d_model % c.n_heads != 0) fields.fail(concat(c.n_heads, " attention heads do not divide the width ", c.d_model));
+  const std::int64_t width = c.d_model / c.n_heads;
+  if (fields.count_or_null("num_key_value_heads", c.n_heads) != c.n_heads) fields.refuse("num_key_value_heads", concat(c.n_heads));
+  if (fields.count_or_null("head_dim", width) != width) fields.refuse("head_dim", concat(width));
+}
+
 /// GPT-2: LayerNorm, learned positions, biases everywhere, and names of its own with the usual ones as aliases.
 inline void read_gpt2(Fields& fields, Config& c) {
   c.vocab_size = fields.count("vocab_size");
@@ -197,6 +205,7 @@ inline void read_gpt2(Fields& fields, Config& c) {
   read_layer_count(fields, fields.spelling({"n_layer", "num_hidden_layers"}), c);
   c.n_heads = fields.count(fields.spelling({"n_head", "num_attention_heads"}));
   c.max_seq_len = fields.count(fields.spelling({"n_positions", "max_position_embeddings"}));
+  require_plain_heads(fields, c);
   c.ffn_dim = fields.count_or_null("n_inner", 4 * c.d_model);
   c.norm_eps = fields.positive_or("layer_norm_epsilon", traits_of(Family::gpt2).eps);
   c.tie_embeddings = fields.flag("tie_word_embeddings", true);
@@ -210,6 +219,7 @@ inline void read_gpt2(Fields& fields, Config& c) {
 /// GPT-NeoX and Pythia: LayerNorm, both branches from one residual, a part of each head rotated.
 inline void read_gpt_neox(Fields& fields, Config& c) {
   read_sizes(fields, Family::gpt_neox, c);
+  require_plain_heads(fields, c);
   c.norm_eps = fields.positive_or("layer_norm_eps", traits_of(Family::gpt_neox).eps);
   c.norm = Norm::layer_norm;
   c.mlp = read_activation(fields, "hidden_act", "gelu", false);

@@ -176,6 +176,10 @@ TEST_CASE("fields of one family that its Config cannot say are refused") {
   CHECK_THAT(refusal("hf/gpt2", R"({"hidden_size": 64})"), says("n_embd is 32, but hidden_size, which means the same, is 64"));
   CHECK_THAT(refusal("hf/gpt2", R"({"rope_scaling": {"rope_type": "linear", "factor": 2.0}})"),
              says("rope_scaling is an object, expected nothing"));
+  CHECK_THAT(refusal("hf/gpt2", R"({"num_key_value_heads": 2})"), says("num_key_value_heads is 2, expected 4"));
+  CHECK_THAT(refusal("hf/gpt2", R"({"head_dim": 16})"), says("head_dim is 16, expected 8"));
+  CHECK_THAT(refusal("hf/gpt2", R"({"n_head": 5})"), says("5 attention heads do not divide the width 32"));
+  CHECK_THAT(refusal("hf/llama", R"({"model_type": "gpt_neox", "architectures": null})"), says("num_key_value_heads is 2, expected 4"));
   CHECK_THAT(refusal("hf/qwen2", R"({"qkv_bias": false})"), says("qkv_bias is false, expected true"));
   CHECK_THAT(refusal("hf/qwen2", R"({"attention_bias": true})"), says("attention_bias is true, expected false"));
   CHECK_THAT(refusal("hf/qwen3", R"({"use_qk_norm": false})"), says("use_qk_norm is false, expected true"));
