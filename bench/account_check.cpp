@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -45,17 +46,24 @@ typename Model::Ids random_ids(std::int64_t batch, std::int64_t length, std::uin
   return Model::Ids::from(tokens, {batch, length});
 }
 
-/// The time of the fastest call of f after a first one, as the machine's limits are those of the fastest round: over at least `least` calls
-/// and five seconds.
+struct Time {
+  double seconds = 1e9;
+  double processor = 0;  // the same in seconds of all threads' cores: less than threads x seconds when other programs took the cores
+};
+
+/// The fastest call of f after a first one, as the machine's limits are those of the fastest round: over at least `least` calls and five
+/// seconds.
 template <class F>
-double fastest(int least, const F& f) {
+Time fastest(int least, const F& f) {
   f();
-  double best = 1e9;
+  Time best;
   const auto begin = bench::Clock::now();
   for (int calls = 0; calls < least || bench::seconds_since(begin) < 5; ++calls) {
     const auto start = bench::Clock::now();
+    const std::clock_t processor = std::clock();
     f();
-    best = (std::min)(best, bench::seconds_since(start));
+    const double seconds = bench::seconds_since(start);
+    if (seconds < best.seconds) best = {seconds, static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC};
   }
   return best;
 }
@@ -74,16 +82,16 @@ void row(const char* what, double predicted, double measured, const char* unit) 
 }
 void detail(const char* what, double value, const char* unit) { std::printf("    %-32s %12.4g %s\n", what, value, unit); }
 
-/// Seconds of a training step; prints the memory it took.
+/// Time of a training step; prints the memory it took.
 template <const llm::Config& C>
-double training(const Options& o) {
+Time training(const Options& o) {
   using Model = llm::LLM<C>;
   constexpr double mega = 1e6;
   const std::int64_t before = llm::pool_statistics<llm::Cpu>().in_use;
   auto model = Model::random(1);
   llm::AdamW optimizer(model);
   const auto inputs = random_ids<Model>(o.batch, o.length, 0), targets = random_ids<Model>(o.batch, o.length, 1);
-  const double time = fastest(2, [&] {
+  const Time time = fastest(2, [&] {
     llm::reset_pool_high_water<llm::Cpu>();
     {
       llm::Tape tape;
@@ -106,20 +114,21 @@ double training(const Options& o) {
 }
 
 template <const llm::Config& C>
-void report_training(const Options& o, double time, double peak) {
+void report_training(const Options& o, const Time& time, double peak) {
   const std::int64_t tokens = o.batch * o.length, context = (o.length + 1) / 2;
   const double flops = static_cast<double>(llm::flops_per_token(C, context).training) * static_cast<double>(tokens);
-  row("time of a training step", llm::training_seconds(C, tokens, context, {.flops_per_second = peak, .utilisation = o.utilisation}), time,
-      "s");
+  row("time of a training step", llm::training_seconds(C, tokens, context, {.flops_per_second = peak, .utilisation = o.utilisation}),
+      time.seconds, "s");
   detail("FLOPs", flops * 1e-9, "GFLOP");
-  detail("reached", flops / time * 1e-9, "GFLOP/s");
+  detail("processor time", time.processor, "s");
+  detail("reached", flops / time.seconds * 1e-9, "GFLOP/s");
   detail("utilisation stated", o.utilisation, "");
-  detail("utilisation reached", flops / time / peak, "");
+  detail("utilisation reached", flops / time.seconds / peak, "");
 }
 
-/// Seconds of a decoding step behind `context` tokens.
+/// Time of a decoding step behind `context` tokens.
 template <const llm::Config& C>
-double decoding(std::int64_t context) {
+Time decoding(std::int64_t context) {
   using Model = llm::LLM<C>;
   const auto model = Model::random(1);
   typename Model::Cache cache(1, context + 1);
@@ -142,14 +151,15 @@ void check(const char* name, const Options& o) {
   Machine machine;
   machine.measure();
   llm::trim_pool<llm::Cpu>();
-  const double training_time = training<C>(o);
+  const Time training_time = training<C>(o);
   llm::trim_pool<llm::Cpu>();
   machine.measure();
-  const double decoding_time = decodes ? decoding<C>(context) : 0;
+  const Time decoding_time = decodes ? decoding<C>(context) : Time();
   llm::trim_pool<llm::Cpu>();
   machine.measure();
   report_training<C>(o, training_time, machine.flops);
-  if (decodes) row("decoding, by what it reads", llm::decode_tokens_per_second(C, step, machine.bandwidth), 1 / decoding_time, "tokens/s");
+  if (decodes)
+    row("decoding, by what it reads", llm::decode_tokens_per_second(C, step, machine.bandwidth), 1 / decoding_time.seconds, "tokens/s");
   detail("peak", machine.flops * 1e-9, "GFLOP/s");
   detail("reads", machine.bandwidth * 1e-9, "GB/s");
 }
