@@ -64,7 +64,7 @@ class JsonText {
     position_ = at;
     if (at - token_start_ > max_json_token_bytes) fail("a name, value or gap is longer than 1 MiB");
     if (release_ != nullptr && at - released_ >= release_step) {
-      release_(text_.data() + released_, at - released_);
+      release_(text_.data(), at);  // from the start: a touched page can bring back large stretches before it
       released_ = at;
     }
     return static_cast<char>(text_[at]);

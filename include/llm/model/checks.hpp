@@ -36,7 +36,7 @@ struct NamedCount {
 namespace detail {
 
 inline std::string count_cause(const Config& c, std::int64_t excess) {
-  const std::int64_t head = embedding_parameters(c).value, layers = c.n_layers;
+  const std::int64_t head = matrices_of(c, Part::embedding).value, layers = c.n_layers;
   const std::int64_t widths = (q_width(c) + Count(2) * kv_width(c) + Count(2) * c.ffn_dim + Count(3) * c.d_model).value;
   if (excess == head && c.tie_embeddings) return "tying is not effective: the head has a matrix of its own, vocab_size x d_model";
   if (excess == -head && !c.tie_embeddings) return "the head shares the embedding's matrix, or is missing";
