@@ -1,6 +1,6 @@
 // A config that lives in a function and has no address that a type can keep.
 // expect: the address of .config. is not a valid template argument|non-type template argument is not a constant expression
-// expect: config.* (static storage duration|static. to give it a constant address)
+// expect: config.*(static storage duration|.static. to give it a constant address)
 #include <llm/backend/reference/reference.hpp>
 #include <llm/model/llm.hpp>
 
