@@ -62,7 +62,7 @@ class Tape {
     if (!y.slot()) throw Error("llm::Tape::record: the result has no place for its gradient (hint: call output_gradient(y) first)");
     auto& records = arena_->records;
     if (size_ == records.size()) records.resize(records.size() < 64 ? 64 : 2 * records.size());
-    static_assert(detail::has_backward<Op>, "llm::Tape::record(y, op): op needs a member function `void backward()`");
+    static_assert(detail::has_backward<Op>, "llm::Tape::record(y, op): op needs a member function void backward()");
     static_assert(sizeof(Op) <= detail::TapeArena::chunk_bytes && alignof(Op) <= alignof(std::max_align_t));
     void* const place = arena_->allocate(sizeof(Op), alignof(Op));
     auto* const kept = ::new (place) Op(std::move(op));

@@ -1,5 +1,5 @@
 // An op of the user's own that cannot run backwards.
-// expect: llm::Tape::record\(y, op\): op needs a member function `void backward\(\)`
+// expect: llm::Tape::record\(y, op\): op needs a member function void backward\(\)
 // expect: Negate
 // nvcc: yes
 #include <llm/autograd/gradient.hpp>
