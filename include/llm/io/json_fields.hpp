@@ -132,8 +132,8 @@ class JsonReader {
 };
 
 namespace detail {
-/// Whether Config of version 0.1 had the field: then every file has it.
-inline bool in_first_version(std::string_view name) {
+/// Whether the first files had the field: then every file has it.
+inline bool in_first_files(std::string_view name) {
   for (const std::string_view first : {"vocab_size",     "d_model",       "n_layers",      "n_heads",       "n_kv_heads",
                                        "head_dim",       "ffn_dim",       "max_seq_len",   "rope_theta",    "norm_eps",
                                        "tie_embeddings", "norm",          "norm_rounding", "norm_position", "position",
@@ -152,12 +152,12 @@ inline std::string config_to_json(const Config& config) {
 }
 
 /// The Config of such an object, which must have every field and no other. `where` begins the error's text.
-/// A field that Config got after version 0.1 may be missing, as in older files, and then has its default.
+/// A field that Config got later may be missing, as in the first files, and then has its default.
 inline Config config_from_json(const std::string& text, const std::string& where) {
   Config config;
   JsonReader reader(text, where);
   for_each_field(config, [&](std::string_view name, auto& value) {
-    if (reader.has(name) || detail::in_first_version(name)) reader(name, value);
+    if (reader.has(name) || detail::in_first_files(name)) reader(name, value);
   });
   reader.finish();
   return config;

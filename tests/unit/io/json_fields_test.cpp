@@ -1,4 +1,4 @@
-// Configs as JSON objects: every field there and back, files of the first version, wrong fields.
+// Configs as JSON objects: every field there and back, the first files, wrong fields.
 #include <llm/io/json_fields.hpp>
 
 #include <string>
@@ -27,7 +27,7 @@ TEST_CASE("a config survives being written, with its parts and to the last bit")
   for (const auto& entry : llm::configs::all) CHECK(llm::config_from_json(llm::config_to_json(*entry.config), "test") == *entry.config);
 }
 
-TEST_CASE("a file of version 0.1 lacks the later fields, which have their defaults") {
+TEST_CASE("one of the first files lacks the later fields, which have their defaults") {
   const std::string old =
       R"({"vocab_size":32000,"d_model":1536,"n_layers":18,"n_heads":12,"n_kv_heads":4,"head_dim":128,"ffn_dim":4096,"max_seq_len":2048,)"
       R"("rope_theta":10000.0,"norm_eps":1e-05,"tie_embeddings":true,"norm":"rms_norm","norm_rounding":"round_then_gain",)"
