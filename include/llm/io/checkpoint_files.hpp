@@ -1,7 +1,6 @@
 // What a path to a model is: a published directory, one file, a checkpoint of ours; its config and its tensors, by their headers.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -126,16 +125,10 @@ class CheckpointFiles {
     std::string missing;
     std::size_t count = 0;
     for (const auto& [tensor, file] : index.tensors) {
-      if (holds(safetensors_[file], tensor)) continue;
+      if (safetensors_[file].find_shape(tensor) != nullptr) continue;
       if (++count <= 8) missing += detail::concat(count > 1 ? ", " : "", detail::in_quotes(tensor), " in ", index.files[file]);
     }
     if (count > 0) fail(path, detail::concat("names tensors that the files lack: ", missing, count > 8 ? ", ..." : ""));
-  }
-
-  static bool holds(const SafetensorsFile& file, std::string_view tensor) {
-    const auto& others = file.unsupported();
-    return std::any_of(others.begin(), others.end(), [&](const auto& entry) { return entry.name == tensor; }) ||
-           file.find(tensor) != nullptr;
   }
 
   void read_config(const std::string& path) {
@@ -160,6 +153,7 @@ class CheckpointFiles {
   }
   void add(FoundTensor tensor, std::uint64_t size) {
     tensor.size = static_cast<std::int64_t>(size);  // of a file that is mapped: it fits
+    tensor.mapped = true;
     tensors_.push_back(tensor);
   }
   static std::string_view ggml_name(DType dtype) {

@@ -19,12 +19,13 @@ namespace llm {
 
 /// A tensor of a file. Everything here is a view of what the file's reader holds.
 struct FoundTensor {
-  std::string_view name;
-  std::string_view dtype;  // as the format calls it: "BF16", "Q4_K", "F8_E4M3"
-  std::span<const std::int64_t> shape;
-  std::int64_t size = 0;             // in bytes
-  std::span<const std::byte> bytes;  // empty when the library does not read this element type
-  std::string_view file;
+  std::string_view name = {};
+  std::string_view dtype = {};  // as the format calls it: "BF16", "Q4_K", "F8_E4M3"
+  std::span<const std::int64_t> shape = {};
+  std::int64_t size = 0;                  // in bytes
+  std::span<const std::byte> bytes = {};  // empty when the library does not read this element type
+  std::string_view file = {};
+  bool mapped = false;  // bytes are pages of a mapped file, which come back when they are read again
 };
 
 namespace detail {
@@ -44,15 +45,15 @@ inline std::string shape_text(std::span<const std::int64_t> shape) {
 }
 
 /// Whether two tensors hold the same bytes. Pages of mapped files are let go as they are read: comparing needs no memory.
-inline bool equal_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+inline bool equal_bytes(const FoundTensor& a, const FoundTensor& b) {
   constexpr std::size_t chunk = std::size_t{1} << 20;
-  if (a.size() != b.size()) return false;
+  if (a.bytes.size() != b.bytes.size()) return false;
   bool equal = true;
-  for (std::size_t at = 0; equal && at < a.size(); at += chunk) {
-    const std::size_t size = (std::min)(chunk, a.size() - at);
-    equal = std::memcmp(a.data() + at, b.data() + at, size) == 0;
-    os::release_pages(a.data() + at, size);
-    os::release_pages(b.data() + at, size);
+  for (std::size_t at = 0; equal && at < a.bytes.size(); at += chunk) {
+    const std::size_t size = (std::min)(chunk, a.bytes.size() - at);
+    equal = std::memcmp(a.bytes.data() + at, b.bytes.data() + at, size) == 0;
+    for (const FoundTensor* tensor : {&a, &b})
+      if (tensor->mapped) os::release_pages(tensor->bytes.data() + at, size);  // of other memory this would be the end
   }
   return equal;
 }

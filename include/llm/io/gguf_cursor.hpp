@@ -10,20 +10,21 @@
 #include <llm/core/dtype.hpp>
 #include <llm/core/error.hpp>
 #include <llm/io/gguf_format.hpp>
+#include <llm/io/page_release.hpp>
 
 namespace llm::detail::gguf {
-
-/// Tells the system that a stretch of a mapping has been read; null for plain memory.
-using ReleasePages = void (*)(const std::byte*, std::size_t) noexcept;
 
 /// Reads little-endian values one after the other; reading past the end is an error that says what was to be read, and where.
 class Cursor {
  public:
   Cursor(std::span<const std::byte> bytes, const std::string& path, ReleasePages release = nullptr)
-      : bytes_(bytes), path_(&path), release_(release) {}
+      : bytes_(bytes), path_(&path), release_(bytes.data(), release) {}
 
   std::size_t position() const { return position_; }
-  void restart() { position_ = released_ = 0; }
+  void restart() {
+    position_ = 0;
+    release_.restart();
+  }
   std::uint64_t left() const { return bytes_.size() - position_; }
   std::span<const std::byte> since(std::size_t start) const { return bytes_.subspan(start, position_ - start); }
   [[noreturn]] void fail(std::string_view reason) const { gguf::fail(*path_, concat(reason, " (at byte ", position_, ")")); }
@@ -33,7 +34,7 @@ class Cursor {
     if (count > left()) fail(concat(what, " takes ", count, " bytes, ", left(), " are left"));
     const auto taken = bytes_.subspan(position_, static_cast<std::size_t>(count));
     position_ += taken.size();
-    release_read();
+    release_.passed(position_);
     return taken;
   }
   template <class Unsigned>
@@ -55,17 +56,10 @@ class Cursor {
   }
 
  private:
-  void release_read() {
-    constexpr std::size_t step = std::size_t{1} << 20;
-    if (release_ == nullptr || position_ - released_ < step) return;
-    release_(bytes_.data(), position_);  // from the start: a touched page can bring back large stretches before it
-    released_ = position_;
-  }
-
   std::span<const std::byte> bytes_;
   const std::string* path_;
-  ReleasePages release_;
-  std::size_t position_ = 0, released_ = 0;
+  PageRelease release_;
+  std::size_t position_ = 0;
 };
 
 /// Passes a value, checking everything about it: lengths, types of elements, depth, and that a bool is 0 or 1.

@@ -169,7 +169,7 @@ inline GgufIndex keep_header(Cursor& cursor, std::span<const std::byte> file) {
 
 /// Reads and checks the header of a file that lies in memory; keys, values and the entries' bytes point into `file`. `path` is for
 /// messages. Throws FileError. The header is read twice, the first time keeping next to nothing: a bad file costs little memory.
-inline GgufIndex parse_gguf(std::span<const std::byte> file, const std::string& path, detail::gguf::ReleasePages release = nullptr) {
+inline GgufIndex parse_gguf(std::span<const std::byte> file, const std::string& path, detail::ReleasePages release = nullptr) {
   detail::gguf::Cursor checking(file, path, release);
   detail::gguf::check_header(checking, file);
   detail::gguf::Cursor keeping(file, path, release);

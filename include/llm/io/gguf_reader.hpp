@@ -1,7 +1,6 @@
 // Opens GGUF files: metadata, and names, shapes and bytes of tensors, without copying vocabulary or data.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,6 +12,7 @@
 #include <llm/core/error.hpp>
 #include <llm/io/gguf_header.hpp>
 #include <llm/io/mapped_file.hpp>
+#include <llm/io/name_order.hpp>
 
 namespace llm {
 
@@ -40,9 +40,8 @@ class GgufFile {
   const std::vector<GgufPair>& metadata() const { return index_.metadata; }
   /// The value of this key, or null when the file has none.
   const GgufValue* find_metadata(std::string_view key) const {
-    const auto at = std::lower_bound(by_key_.begin(), by_key_.end(), key,
-                                     [&](std::size_t i, std::string_view wanted) { return metadata()[i].key < wanted; });
-    return at != by_key_.end() && metadata()[*at].key == key ? &metadata()[*at].value : nullptr;
+    const GgufPair* pair = detail::find_by_name(metadata(), by_key_, key, key_of);
+    return pair == nullptr ? nullptr : &pair->value;
   }
 
   /// All tensors of supported element types, in the order of the header. Shapes are row-major, [out, in]: see GgufEntry.
@@ -74,27 +73,16 @@ class GgufFile {
 
  private:
   GgufFile(GgufIndex index, const std::string& path) : index_(std::move(index)), path_(path) {
-    by_key_ = sorted(metadata(), [](const GgufPair& pair) -> std::string_view { return pair.key; });
-    by_name_ = sorted(tensors(), [](const Entry& entry) -> std::string_view { return entry.name; });
-    by_unsupported_name_ = sorted(unsupported(), [](const UnsupportedGgufEntry& entry) -> std::string_view { return entry.name; });
+    by_key_ = detail::order_by_name(metadata(), key_of);
+    by_name_ = detail::order_by_name(tensors());
+    by_unsupported_name_ = detail::order_by_name(unsupported());
   }
 
-  /// The numbers of the elements in the order of their names.
-  template <class T, class Name>
-  static std::vector<std::size_t> sorted(const std::vector<T>& all, const Name& name) {
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < all.size(); ++i) order.push_back(i);
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return name(all[a]) < name(all[b]); });
-    return order;
+  static std::string_view key_of(const GgufPair& pair) { return pair.key; }
+  const Entry* find_supported(std::string_view name) const { return detail::find_by_name(tensors(), by_name_, name); }
+  const UnsupportedGgufEntry* find_unsupported(std::string_view name) const {
+    return detail::find_by_name(unsupported(), by_unsupported_name_, name);
   }
-  template <class T>
-  static const T* find_in(const std::vector<T>& all, const std::vector<std::size_t>& order, std::string_view name) {
-    const auto at =
-        std::lower_bound(order.begin(), order.end(), name, [&](std::size_t i, std::string_view wanted) { return all[i].name < wanted; });
-    return at != order.end() && all[*at].name == name ? &all[*at] : nullptr;
-  }
-  const Entry* find_supported(std::string_view name) const { return find_in(tensors(), by_name_, name); }
-  const UnsupportedGgufEntry* find_unsupported(std::string_view name) const { return find_in(unsupported(), by_unsupported_name_, name); }
 
   MappedFile file_;  // holds no file when the bytes are somebody else's
   GgufIndex index_;

@@ -9,11 +9,9 @@
 #include <utility>
 
 #include <llm/core/error.hpp>
+#include <llm/io/page_release.hpp>
 
 namespace llm::detail {
-
-/// Tells the system that a stretch of a mapping has been read; null for plain memory.
-using ReleasePages = void (*)(const std::byte*, std::size_t) noexcept;
 
 /// The longest name, value or gap of a JSON text: the parser holds one of them in memory.
 inline constexpr std::size_t max_json_token_bytes = std::size_t{1} << 20;
@@ -23,7 +21,7 @@ class JsonText {
  public:
   /// `where` begins each error; `part` is what the text is called in one: "header", "file".
   JsonText(std::string where, std::string_view part, std::span<const std::byte> text, ReleasePages release = nullptr)
-      : where_(std::move(where)), part_(part), text_(text), release_(release) {}
+      : where_(std::move(where)), part_(part), text_(text), release_(text.data(), release) {}
 
   class iterator {
    public:
@@ -63,19 +61,15 @@ class JsonText {
   char character(std::size_t at) {
     position_ = at;
     if (at - token_start_ > max_json_token_bytes) fail("a name, value or gap is longer than 1 MiB");
-    if (release_ != nullptr && at - released_ >= release_step) {
-      release_(text_.data(), at);  // from the start: a touched page can bring back large stretches before it
-      released_ = at;
-    }
+    release_.passed(at);
     return static_cast<char>(text_[at]);
   }
 
-  static constexpr std::size_t release_step = std::size_t{1} << 20;
   std::string where_;
   std::string_view part_;
   std::span<const std::byte> text_;
-  ReleasePages release_;
-  std::size_t position_ = 0, token_start_ = 0, released_ = 0;
+  PageRelease release_;
+  std::size_t position_ = 0, token_start_ = 0;
 };
 
 }  // namespace llm::detail

@@ -1,8 +1,10 @@
 // The JSON side of a safetensors header: the parser's events, checked one by one.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -35,21 +37,33 @@ namespace detail::safetensors {
   throw FileError(concat("llm::SafetensorsFile: ", path, ": ", reason));
 }
 
-/// Takes the JSON parser's events for the one structure that the format allows; anything else is an error where it stands.
-/// With `keep` false it checks only, in constant memory.
-class HeaderEvents {
- public:
-  HeaderEvents(JsonText& text, std::span<const std::byte> data, bool keep) : text_(text), data_(data), keep_(keep) {}
-
+/// What a header says.
+struct HeaderParts {
   struct Tensor {
     SafetensorsEntry entry;
     const ElementType* type;
   };
-  std::map<std::string, std::string> metadata;
-  std::vector<Tensor> tensors;
+  /// What is held of a tensor whose name and shape are not.
+  struct Place {
+    std::int64_t begin, end;
+    std::size_t name_hash;
+    std::uint32_t number;  // among the header's tensors
+  };
+  std::uint64_t total_bytes = 0;                // of all tensors
+  std::vector<Tensor> tensors;                  // if they are kept
+  std::map<std::string, std::string> metadata;  // if kept
+  std::vector<Place> places;                    // if not
+  std::string wanted_name;                      // if not: that of the tensor which was asked for
+};
 
-  /// The sum of all tensors' sizes.
-  std::uint64_t total_bytes() const { return total_bytes_; }
+/// Takes the JSON parser's events for the one structure that the format allows; anything else is an error where it stands.
+/// With `keep` false it checks only, and holds of each tensor a few numbers.
+class HeaderEvents {
+ public:
+  HeaderEvents(JsonText& text, std::span<const std::byte> data, bool keep, std::uint32_t wanted = UINT32_MAX)
+      : text_(text), data_(data), keep_(keep), wanted_(wanted) {}
+
+  HeaderParts parts;
 
   bool null() { unexpected("null"); }
   bool boolean(bool) { unexpected("a boolean"); }
@@ -66,7 +80,11 @@ class HeaderEvents {
   bool binary(nlohmann::json::binary_t&) { unexpected("binary data"); }
   bool string(std::string& value) {
     if (at_ == At::metadata_value) {
-      if (keep_ && !metadata.emplace(std::move(key_), std::move(value)).second) text_.fail("a metadata key occurs twice");
+      if (keep_)
+        parts.metadata.emplace(std::move(key_), std::move(value));
+      else
+        metadata_hashes_.push_back(std::hash<std::string>{}(key_));
+      if (metadata_hashes_.size() > max_metadata_keys) text_.fail(concat("__metadata__ has more than ", max_metadata_keys, " keys"));
       return next(At::metadata);
     }
     if (at_ != At::dtype) unexpected("a string");
@@ -99,6 +117,7 @@ class HeaderEvents {
   }
   bool end_object() {
     if (at_ == At::tensor) finish_tensor();
+    if (at_ == At::metadata) finish_metadata();
     return next(at_ == At::top ? At::done : At::top);
   }
   bool start_array(std::size_t) {
@@ -157,24 +176,38 @@ class HeaderEvents {
       fail_tensor(concat("data_offsets [", begin, ", ", end, "] do not lie in the file's ", available, " bytes of data"));
     if (end - begin != expected)
       fail_tensor(concat("data_offsets [", begin, ", ", end, "] span ", end - begin, " bytes, but its shape and dtype take ", expected));
-    total_bytes_ += static_cast<std::uint64_t>(expected);
-    if (total_bytes_ > data_.size()) fail_tensor("data_offsets overlap those of other tensors");
-    if (!keep_) return;
+    parts.total_bytes += static_cast<std::uint64_t>(expected);
+    if (parts.total_bytes > data_.size()) fail_tensor("data_offsets overlap those of other tensors");
+    if (!keep_) return note_place(begin, end);
     entry_.bytes = data_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(expected));
-    tensors.push_back({std::move(entry_), type_});
+    parts.tensors.push_back({std::move(entry_), type_});
+  }
+
+  void note_place(std::int64_t begin, std::int64_t end) {
+    if (parts.places.size() == max_tensors) text_.fail(concat("the header has more than ", max_tensors, " tensors"));
+    const auto number = static_cast<std::uint32_t>(parts.places.size());
+    parts.places.push_back({begin, end, std::hash<std::string>{}(entry_.name), number});
+    if (number == wanted_) parts.wanted_name = std::move(entry_.name);
+  }
+
+  void finish_metadata() {
+    std::sort(metadata_hashes_.begin(), metadata_hashes_.end());
+    if (std::adjacent_find(metadata_hashes_.begin(), metadata_hashes_.end()) != metadata_hashes_.end())
+      text_.fail("a metadata key occurs twice");
   }
 
   JsonText& text_;
   std::span<const std::byte> data_;
   bool keep_;
+  std::uint32_t wanted_;
   At at_ = At::start;
   std::string key_;
   SafetensorsEntry entry_;
+  std::vector<std::size_t> metadata_hashes_;  // without keep
   std::vector<std::int64_t> offsets_;
   std::vector<std::int64_t>* numbers_ = nullptr;
   const ElementType* type_ = nullptr;
   bool has_metadata_ = false, has_shape_ = false, has_offsets_ = false;
-  std::uint64_t total_bytes_ = 0;
 };
 
 }  // namespace detail::safetensors

@@ -15,9 +15,12 @@
 
 namespace llm::detail::safetensors {
 
-inline constexpr std::uint64_t max_header_bytes = 100'000'000;         // the format's own limit
-inline constexpr std::size_t max_string_bytes = max_json_token_bytes;  // one name or metadata value; ours
-inline constexpr std::size_t max_rank = 64;                            // ours, as in NumPy and PyTorch
+inline constexpr std::uint64_t max_header_bytes = 100'000'000;          // the format's own limit
+inline constexpr std::size_t max_string_bytes = max_json_token_bytes;   // one name or metadata value; ours
+inline constexpr std::size_t max_rank = 64;                             // ours, as in NumPy and PyTorch
+inline constexpr std::size_t max_tensors = std::size_t{1} << 18;        // ours; the largest published models have some 150,000 in all
+inline constexpr std::size_t max_metadata_keys = std::size_t{1} << 16;  // ours
+inline constexpr std::size_t min_tensor_bytes = 49;                     // of the header: "":{"dtype":"U8","shape":[],"data_offsets":[0,0]}
 inline constexpr std::string_view metadata_key = "__metadata__";
 
 struct ElementType {

@@ -38,29 +38,6 @@ struct SafetensorsIndex {
 
 namespace detail::safetensors {
 
-/// Sorts the tensors by position. They must cover the data without gap or overlap; their sizes are known to sum up.
-inline void check_coverage(const std::string& path, std::vector<HeaderEvents::Tensor>& tensors, std::span<const std::byte> data) {
-  const auto position = [&](const HeaderEvents::Tensor& t) { return std::pair(t.entry.bytes.data() - data.data(), t.entry.bytes.size()); };
-  std::sort(tensors.begin(), tensors.end(), [&](const auto& a, const auto& b) { return position(a) < position(b); });
-  std::ptrdiff_t covered = 0;
-  for (const auto& tensor : tensors) {
-    const auto [begin, size] = position(tensor);
-    if (begin != covered)
-      fail(path, concat("tensor ", in_quotes(tensor.entry.name), ": data_offsets begin at ", begin, " where the tensor before ends at ",
-                        covered));
-    covered += static_cast<std::ptrdiff_t>(size);
-  }
-}
-
-inline void check_names(const std::string& path, const std::vector<HeaderEvents::Tensor>& tensors) {
-  std::vector<std::string_view> names;
-  names.reserve(tensors.size());
-  for (const auto& tensor : tensors) names.push_back(tensor.entry.name);
-  std::sort(names.begin(), names.end());
-  if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
-    fail(path, concat("tensor ", in_quotes(*twice), " occurs twice"));
-}
-
 /// The length of the header, checked against the file before anything is read by it.
 inline std::size_t header_length(const std::string& path, std::span<const std::byte> file) {
   if (file.size() < 8) fail(path, concat("is ", file.size(), " bytes long, too short for the header's length"));
@@ -72,29 +49,80 @@ inline std::size_t header_length(const std::string& path, std::span<const std::b
   return static_cast<std::size_t>(length);
 }
 
+/// A header's text and the data behind it, which may be parsed again and again.
+class Header {
+ public:
+  Header(const std::string& path, std::span<const std::byte> file, ReleasePages release)
+      : path_(path), text_(file.subspan(8, header_length(path, file))), data_(file.subspan(8 + text_.size())), release_(release) {}
+
+  /// Checks everything. Keeps next to nothing, so that a bad file costs little memory.
+  void check() const {
+    HeaderParts parts = parse(false);
+    if (parts.total_bytes != data_.size())
+      fail(path_, concat("the tensors take ", parts.total_bytes, " bytes, the file has ", data_.size(), " bytes of data"));
+    check_coverage(parts.places);
+    check_names(parts.places);
+  }
+
+  /// The tensors of a header that is known to be good, in the order of the data, and its metadata.
+  HeaderParts read() const {
+    HeaderParts parts = parse(true);
+    const auto position = [&](const HeaderParts::Tensor& t) {
+      return std::pair(t.entry.bytes.data() - data_.data(), t.entry.bytes.size());
+    };
+    std::sort(parts.tensors.begin(), parts.tensors.end(), [&](const auto& a, const auto& b) { return position(a) < position(b); });
+    return parts;
+  }
+
+ private:
+  HeaderParts parse(bool keep, std::uint32_t wanted = UINT32_MAX) const {
+    JsonText text(concat("llm::SafetensorsFile: ", path_), "header", text_, release_);
+    HeaderEvents events(text, data_, keep, wanted);
+    if (!keep) events.parts.places.reserve((std::min)(max_tensors, text_.size() / min_tensor_bytes));
+    nlohmann::json::sax_parse(text.begin(), text.end(), &events);
+    return std::move(events.parts);
+  }
+
+  /// For a message.
+  std::string name_of(const HeaderParts::Place& place) const { return in_quotes(parse(false, place.number).wanted_name); }
+
+  /// Tensors must cover the data without gap or overlap; their sizes are known to sum up.
+  void check_coverage(std::vector<HeaderParts::Place>& places) const {
+    std::sort(places.begin(), places.end(),
+              [](const auto& a, const auto& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
+    std::int64_t covered = 0;
+    for (const auto& place : places) {
+      if (place.begin != covered)
+        fail(path_,
+             concat("tensor ", name_of(place), ": data_offsets begin at ", place.begin, " where the tensor before ends at ", covered));
+      covered = place.end;
+    }
+  }
+
+  void check_names(std::vector<HeaderParts::Place>& places) const {
+    std::sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.name_hash < b.name_hash; });
+    const auto twice =
+        std::adjacent_find(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.name_hash == b.name_hash; });
+    if (twice != places.end()) fail(path_, concat("tensor ", name_of(*twice), " occurs twice"));
+  }
+
+  const std::string& path_;
+  std::span<const std::byte> text_, data_;
+  ReleasePages release_;
+};
+
 }  // namespace detail::safetensors
 
 /// Reads and checks the header of a file that lies in memory; the entries' bytes point into `file`. `path` is for messages.
-/// Throws FileError. The header is read twice, the first time without keeping anything: a bad file costs next to no memory.
+/// Throws FileError. The header is read twice, the first time keeping next to nothing: a bad file costs little memory.
 inline SafetensorsIndex parse_safetensors(std::span<const std::byte> file, const std::string& path,
                                           detail::ReleasePages release = nullptr) {
-  namespace st = detail::safetensors;
-  const std::size_t length = st::header_length(path, file);
-  const auto data = file.subspan(8 + length);
-  std::vector<st::HeaderEvents::Tensor> tensors;
+  const detail::safetensors::Header header(path, file, release);
+  header.check();
+  detail::safetensors::HeaderParts parts = header.read();
   SafetensorsIndex index;
-  for (const bool keep : {false, true}) {
-    detail::JsonText text(detail::concat("llm::SafetensorsFile: ", path), "header", file.subspan(8, length), release);
-    st::HeaderEvents events(text, data, keep);
-    nlohmann::json::sax_parse(text.begin(), text.end(), &events);
-    if (events.total_bytes() != data.size())
-      st::fail(path, detail::concat("the tensors take ", events.total_bytes(), " bytes, the file has ", data.size(), " bytes of data"));
-    tensors = std::move(events.tensors);
-    index.metadata = std::move(events.metadata);
-  }
-  st::check_coverage(path, tensors, data);
-  st::check_names(path, tensors);
-  for (auto& [entry, type] : tensors) {
+  index.metadata = std::move(parts.metadata);
+  for (auto& [entry, type] : parts.tensors) {
     if (type->dtype) {
       entry.dtype = *type->dtype;
       index.tensors.push_back(std::move(entry));

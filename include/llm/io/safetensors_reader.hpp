@@ -1,7 +1,6 @@
 // Opens safetensors files: names, shapes and bytes of tensors, without copying the data.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +16,7 @@
 #include <llm/core/dtype.hpp>
 #include <llm/core/error.hpp>
 #include <llm/io/mapped_file.hpp>
+#include <llm/io/name_order.hpp>
 #include <llm/io/safetensors_header.hpp>
 
 namespace llm {
@@ -32,9 +32,8 @@ class SafetensorsFile {
     SafetensorsFile file;
     file.file_ = MappedFile::open(path);
     file.index_ = parse_safetensors(file.file_.bytes(), path, detail::os::release_pages);
-    auto& order = file.by_name_;
-    for (std::size_t i = 0; i < file.tensors().size(); ++i) order.push_back(i);
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return file.tensors()[a].name < file.tensors()[b].name; });
+    file.by_name_ = detail::order_by_name(file.tensors());
+    file.by_unsupported_name_ = detail::order_by_name(file.unsupported());
     return file;
   }
 
@@ -48,12 +47,17 @@ class SafetensorsFile {
 
   /// The tensor of this name, or null when the file has none. Throws FileError when its element type is not supported.
   const Entry* find(std::string_view name) const {
-    const auto at = std::lower_bound(by_name_.begin(), by_name_.end(), name,
-                                     [&](std::size_t i, std::string_view wanted) { return tensors()[i].name < wanted; });
-    if (at != by_name_.end() && tensors()[*at].name == name) return &tensors()[*at];
-    for (const auto& other : unsupported())
-      if (other.name == name) fail(detail::concat("tensor ", detail::in_quotes(name), " has the unsupported dtype ", other.dtype));
+    if (const Entry* entry = detail::find_by_name(tensors(), by_name_, name)) return entry;
+    if (const auto* other = detail::find_by_name(unsupported(), by_unsupported_name_, name))
+      fail(detail::concat("tensor ", detail::in_quotes(name), " has the unsupported dtype ", other->dtype));
     return nullptr;
+  }
+
+  /// The shape of the tensor of this name, whatever its element type; null when the file has none.
+  const std::vector<std::int64_t>* find_shape(std::string_view name) const {
+    if (const Entry* entry = detail::find_by_name(tensors(), by_name_, name)) return &entry->shape;
+    const auto* other = detail::find_by_name(unsupported(), by_unsupported_name_, name);
+    return other == nullptr ? nullptr : &other->shape;
   }
 
   /// The tensor of this name. Throws FileError when the file has none, or has it in an unsupported element type.
@@ -68,7 +72,7 @@ class SafetensorsFile {
 
   MappedFile file_;
   SafetensorsIndex index_;
-  std::vector<std::size_t> by_name_;
+  std::vector<std::size_t> by_name_, by_unsupported_name_;
 };
 
 namespace detail {

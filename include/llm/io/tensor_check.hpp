@@ -172,8 +172,8 @@ class TensorChecker {
     const auto original = find(expected.copy_of);
     if (!original) return;  // reported as missing
     const FoundTensor& first = found_[*original];
-    const bool readable = !first.bytes.empty() && !copy.bytes.empty();
-    if (options_.compare_copies && readable && (first.dtype != copy.dtype || !equal_bytes(first.bytes, copy.bytes)))
+    const bool readable = options_.compare_copies && !first.bytes.empty() && !copy.bytes.empty();
+    if (first.dtype != copy.dtype || (readable && !equal_bytes(first, copy)))
       return add(
           TensorFault::different_copy, copy.name,
           concat("different copy: ", in_quotes(copy.name), " and ", in_quotes(first.name), " differ, but the config says they are tied"));

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <llm/io/safetensors_reader.hpp>
@@ -108,6 +109,20 @@ TEST_CASE("gaps and overlaps between tensors are refused [st_span]") {
   CHECK_THAT(two("[0,4]", "[3,7]", 7), says("overlap"));
 }
 
+TEST_CASE("limits on the numbers of tensors and of metadata keys are exact") {
+  const auto many = [](std::size_t count, const std::string& entry, const std::string& before, const std::string& after) {
+    std::string header = before;
+    for (std::size_t i = 0; i < count; ++i) header += llm::detail::concat(i == 0 ? "" : ",", "\"", i, "\":", entry);
+    return file_of(header + after, 0);
+  };
+  const std::string tensor = R"({"dtype":"I8","shape":[0],"data_offsets":[0,0]})";
+  CHECK(refusal(many(llm::detail::safetensors::max_tensors, tensor, "{", "}")).empty());
+  CHECK_THAT(refusal(many(llm::detail::safetensors::max_tensors + 1, tensor, "{", "}")), says("more than 262144 tensors"));
+  CHECK(refusal(many(llm::detail::safetensors::max_metadata_keys, "\"\"", R"({"__metadata__":{)", "}}")).empty());
+  CHECK_THAT(refusal(many(llm::detail::safetensors::max_metadata_keys + 1, "\"\"", R"({"__metadata__":{)", "}}")),
+             says("more than 65536 keys"));
+}
+
 TEST_CASE("shapes whose size overflows are refused [st_overflow]") {
   CHECK_THAT(refusal("F32", "[8589934592,2147483648]", "[0,0]", 0), says("exceeds 2^63"));
   CHECK_THAT(refusal("F32", "[4611686018427387904,8]", "[0,0]", 0), says("exceeds 2^63"));
@@ -179,6 +194,11 @@ TEST_CASE("types that the library lacks are checked and listed, and refused when
   CHECK(file.unsupported()[1].dtype == "F4");
   CHECK_THROWS_WITH(file.find("a"), Catch::Contains("'a' has the unsupported dtype F8_E4M3"));
   CHECK(file.at("c").bytes.size() == 1);
+  for (const auto& [name, extent] : {std::pair("a", 3), std::pair("b", 4), std::pair("c", 1)}) {
+    REQUIRE(file.find_shape(name) != nullptr);
+    CHECK(*file.find_shape(name) == std::vector<std::int64_t>{extent});
+  }
+  CHECK(file.find_shape("d") == nullptr);
   CHECK_THAT(refusal("I16", "[3]", "[0,3]", 3), says("take 6"));
   CHECK_THAT(refusal("F4", "[3]", "[0,2]", 2), says("whole bytes"));
 }
@@ -222,6 +242,18 @@ TEST_CASE("refusing a bad file takes less than 16 MiB of memory [st_alloc]") {
     tensors += ",\"" + std::to_string(i) + R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
   check("many tensors, then an error", file_of(tensors + "]", 0));
   check("many tensors, then a byte too much", file_of(tensors + "}", 1));
+  check("more tensors than the limit", file_of(tensors + "}", 0));
+  const std::string again = R"(,"1":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
+  tensors.resize(tensors.find(R"(,"250000":)"));
+  check("many tensors, one of them twice", file_of(tensors + again + "}", 0));
+  check(
+      "many tensors, then a gap and an overlap",
+      file_of(tensors + R"(,"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})", 4));
+  std::string keys = R"({"__metadata__":{"0":"")";
+  for (int i = 1; keys.size() < large; ++i) keys += ",\"" + std::to_string(i) + "\":\"\"";
+  check("more metadata than the limit", file_of(keys + "}}", 0));
+  keys.resize(keys.find(R"(,"60000":)"));
+  check("much metadata, one key twice", file_of(keys + R"(,"1":""}})", 0));
 }
 
 #endif
