@@ -110,7 +110,7 @@ inline nlohmann::json parse_json_object(std::span<const std::byte> text, const s
                                         std::span<const std::string_view> skipped = {}, const JsonLimits& limits = {}) {
   if (text.size() > limits.bytes)
     throw FileError(concat(where, ": is ", text.size(), " bytes long, more than the limit of ", limits.bytes));
-  JsonText characters(where, "file", text);
+  JsonText characters(where, "text", text);
   JsonTree tree(characters, skipped, limits);
   nlohmann::json::sax_parse(characters.begin(), characters.end(), &tree);
   return std::move(tree.root);

@@ -4,7 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <map>
-#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <llm/core/error.hpp>
+#include <llm/io/json_document.hpp>
 #include <llm/model/config_fields.hpp>
 
 namespace llm {
@@ -41,26 +42,13 @@ class JsonWriter {
   nlohmann::ordered_json object_ = nlohmann::ordered_json::object();
 };
 
-/// Reads what JsonWriter wrote. Every error is a FileError that begins with `where` and names the field: no object, a field that
-/// is missing, occurs twice, or has another type. finish() refuses fields that nobody asked for.
+/// Reads what JsonWriter wrote. Every error is a FileError that begins with `where` and names the field: no object, too large or too deep a
+/// one, a field that is missing, occurs twice, or has another type. finish() refuses fields that nobody asked for.
 class JsonReader {
  public:
-  JsonReader(const std::string& text, std::string where) : where_(std::move(where)) {
-    std::set<std::string> names;
-    std::string twice;
-    const auto watch = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
-      if (event == nlohmann::json::parse_event_t::key && depth == 1 && !names.insert(parsed.get<std::string>()).second)
-        twice = parsed.get<std::string>();
-      return true;
-    };
-    try {
-      object_ = nlohmann::json::parse(text, watch);
-    } catch (const nlohmann::json::exception&) {
-      fail("is not valid JSON");
-    }
-    if (!object_.is_object()) fail("is not a JSON object");
-    if (!twice.empty()) fail(detail::concat("field ", detail::in_quotes(twice), " occurs twice"));
-  }
+  JsonReader(std::string_view text, std::string where)
+      : where_(std::move(where)),
+        object_(detail::parse_json_object(std::as_bytes(std::span(text.data(), text.size())), where_, {}, limits)) {}
 
   bool has(std::string_view name) const { return object_.contains(std::string(name)); }
 
@@ -91,9 +79,12 @@ class JsonReader {
  private:
   using Json = nlohmann::json;
 
-  [[noreturn]] void fail(std::string_view reason) const { throw FileError(detail::concat(where_, " ", reason)); }
+  /// Objects are flat, but for a wrong value that is named.
+  static constexpr detail::JsonLimits limits{.depth = 2, .values = 65536};
 
-  /// A value for a message. Arrays and objects are not written out: writing is recursive, and a hostile file may nest them deep.
+  [[noreturn]] void fail(std::string_view reason) const { throw FileError(detail::concat(where_, ": ", reason)); }
+
+  /// A value for a message. Arrays and objects are not written out.
   static std::string shown(const Json& value) {
     if (value.is_structured()) return value.is_array() ? "an array" : "an object";
     return value.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 60);

@@ -5,6 +5,7 @@
 
 #include <llm/configs/all.hpp>
 #include <support/catch.hpp>
+#include <support/resident_memory.hpp>
 
 namespace {
 
@@ -44,4 +45,25 @@ TEST_CASE("one of the first files lacks the later fields, which have their defau
   std::string with_wrong = old;
   with_wrong.insert(1, R"("experts.score":"max",)");
   CHECK_THROWS_WITH(llm::config_from_json(with_wrong, "old"), Catch::Contains("'experts.score'") && Catch::Contains("max"));
+}
+
+TEST_CASE("a text that is no flat object is refused with its place, and costs little memory [st_alloc]") {
+  const auto refused = [](const std::string& text, const std::string& reason) {
+    CAPTURE(reason);
+    CHECK_THROWS_WITH(llm::config_from_json(text, "here"), Catch::StartsWith("here: ") && Catch::Contains(reason));
+  };
+  refused("", "is not valid JSON");
+  refused("[]", "is not a JSON object");
+  refused("{\"d_model\":[16]}", "field 'vocab_size' is missing");
+  refused("{\"vocab_size\":[16]}", "field 'vocab_size' is an array, expected an integer of 64 bits");
+  refused("{\"vocab_size\":[[16]]}", "field 'vocab_size' is nested deeper than 2 levels");
+  refused("{\"d_model\":1,\"d_model\":1}", "field 'd_model' occurs twice");
+  std::string deep, wide = "{\"vocab_size\":[0";
+  for (int i = 0; i < 170'000; ++i) deep += "{\"a\":";
+  for (int i = 0; i < 500'000; ++i) wide += ",0";
+  refused(deep, "nested deeper than 2 levels");
+  refused(wide + "]}", "more than 65536 values");
+#if defined(LLM_TEST_MEASURES_MEMORY)
+  for (const std::string& text : {deep, wide}) CHECK(llm_test::refusal_is_cheap([&] { llm::config_from_json(text, "here"); }));
+#endif
 }

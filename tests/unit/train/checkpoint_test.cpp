@@ -301,37 +301,41 @@ TEST_CASE("metadata that is missing, unknown or wrong is named") {
   }
   SECTION("a missing field") {
     replace("config", "\"qk_norm\":true,", "");
-    expected = "checkpoint.safetensors: config field 'qk_norm' is missing";
+    expected = "checkpoint.safetensors: config: field 'qk_norm' is missing";
   }
   SECTION("an unknown field") {
     replace("config", "{", "{\"experts\":8,");
-    expected = "config field 'experts' is unknown";
+    expected = "config: field 'experts' is unknown";
   }
   SECTION("a field twice") {
     replace("config", "{", "{\"d_model\":8,");
-    expected = "config field 'd_model' occurs twice";
+    expected = "config: field 'd_model' occurs twice";
   }
   SECTION("a value of another type") {
     replace("config", "\"rope_half\"", "\"alibi\"");
-    expected = "config field 'position' is \"alibi\", expected one of this field's names";
+    expected = "config: field 'position' is \"alibi\", expected one of this field's names";
   }
   SECTION("a number that does not fit") {
     replace("config", "\"d_model\":16", "\"d_model\":18446744073709551615");
-    expected = "config field 'd_model' is 18446744073709551615, expected an integer of 64 bits";
+    expected = "config: field 'd_model' is 18446744073709551615, expected an integer of 64 bits";
   }
-  SECTION("a value nested too deep for a recursive writer") {
+  SECTION("a value nested deep") {
     replace("config", "\"d_model\":16", "\"d_model\":" + std::string(400'000, '[') + std::string(400'000, ']'));
-    expected = "config field 'd_model' is an array, expected an integer of 64 bits";
+    expected = "config: field 'd_model' is nested deeper than 2 levels";
+  }
+  SECTION("an array") {
+    replace("config", "\"d_model\":16", "\"d_model\":[16]");
+    expected = "config: field 'd_model' is an array, expected an integer of 64 bits";
   }
   SECTION("a command for the terminal as a value") {
     replace("config", "\"rope_half\"",
             "\"\xc2\x9b"
             "2J\"");
-    expected = "config field 'position' is \"\\u009b2J\", expected";
+    expected = "config: field 'position' is \"\\u009b2J\", expected";
   }
   SECTION("a command for the terminal as a field") {
     replace("config", "{", "{\"\\u001b[2J\":8,");
-    expected = "config field '?[2J' is unknown";
+    expected = "config: field '?[2J' is unknown";
   }
   SECTION("a command for the terminal as a version") {
     f.metadata["checkpoint_version"] = "\x1b[2J";
@@ -343,7 +347,7 @@ TEST_CASE("metadata that is missing, unknown or wrong is named") {
   }
   SECTION("no JSON") {
     replace("data", "}", "");
-    expected = "data is not valid JSON";
+    expected = "data: is not valid JSON";
   }
   SECTION("a negative step") {
     replace("data", "\"step\":2", "\"step\":-2");
