@@ -12,8 +12,8 @@ namespace llm::configs {
 
 /// A Qwen2.5 of the given size; the smallest have 151,936 tokens and a tied head.
 constexpr Config qwen2_5(std::int64_t d_model, std::int64_t n_layers, std::int64_t n_heads, std::int64_t n_kv_heads, std::int64_t ffn_dim,
-                         bool small, double norm_eps) {
-  return {.vocab_size = small ? 151936 : 152064,
+                         bool tied, double norm_eps) {
+  return {.vocab_size = tied ? 151936 : 152064,
           .d_model = d_model,
           .n_layers = n_layers,
           .n_heads = n_heads,
@@ -23,7 +23,7 @@ constexpr Config qwen2_5(std::int64_t d_model, std::int64_t n_layers, std::int64
           .max_seq_len = 32768,
           .rope_theta = 1000000.0,
           .norm_eps = norm_eps,
-          .tie_embeddings = small,
+          .tie_embeddings = tied,
           .qkv_bias = true};
 }
 

@@ -38,7 +38,7 @@ inline std::int64_t elements_of(std::span<const std::int64_t> shape) {
   return count;
 }
 
-inline std::string shape_text(std::span<const std::int64_t> shape) {
+inline std::string extents_text(std::span<const std::int64_t> shape) {
   std::string out = "[";
   for (const std::int64_t extent : shape) out += concat(out.size() > 1 ? ", " : "", extent);
   return out + "]";

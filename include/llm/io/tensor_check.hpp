@@ -143,7 +143,7 @@ class TensorChecker {
     if (!copy) result_.expected_parameters += elements_of(expected.shape);
     const auto at = find(expected.name);
     if (!at) {
-      if (!copy) add(TensorFault::missing, expected.name, concat("missing: ", in_quotes(expected.name), " ", shape_text(expected.shape)));
+      if (!copy) add(TensorFault::missing, expected.name, concat("missing: ", in_quotes(expected.name), " ", extents_text(expected.shape)));
       return;
     }
     seen_[*at] = true;
@@ -163,7 +163,7 @@ class TensorChecker {
     const bool transposed = tensor.shape.size() == 2 && expected.shape.size() == 2 && tensor.shape[0] == expected.shape[1] &&
                             tensor.shape[1] == expected.shape[0];
     add(TensorFault::misshaped, tensor.name,
-        concat("misshaped: ", in_quotes(tensor.name), " is ", shape_text(tensor.shape), ", expected ", shape_text(expected.shape),
+        concat("misshaped: ", in_quotes(tensor.name), " is ", extents_text(tensor.shape), ", expected ", extents_text(expected.shape),
                transposed ? ": transposed?" : ""));
   }
 
@@ -190,7 +190,7 @@ class TensorChecker {
       }
       count(tensor);
       add(TensorFault::extra, tensor.name,
-          concat("extra: ", in_quotes(tensor.name), " ", shape_text(tensor.shape), " ", tensor.dtype, " in ", tensor.file));
+          concat("extra: ", in_quotes(tensor.name), " ", extents_text(tensor.shape), " ", tensor.dtype, " in ", tensor.file));
     }
   }
 

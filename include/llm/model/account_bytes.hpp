@@ -10,18 +10,18 @@
 
 namespace llm {
 
-/// How a model's weights are stored. `small`: gains, biases, routers and learned positions, which files in block formats keep in f32.
+/// How a model's weights are stored. `others`: gains, biases, routers and learned positions, which files in block formats keep in f32.
 struct WeightFormat {
   DType matrices;
   DType embedding;  // the head's too when it is tied
   DType head;
-  DType small;
+  DType others;
 
-  /// The usual form of a file in this type: all of it, but a block format keeps the small parts in f32.
+  /// The usual form of a file in this type: all of it, but a block format keeps these in f32.
   constexpr WeightFormat(DType type)  // implicit: weight_bytes(config, DType::bf16)
-      : matrices(type), embedding(type), head(type), small(block_format(type).elements == 1 ? type : DType::f32) {}
-  constexpr WeightFormat(DType of_matrices, DType of_embedding, DType of_head, DType of_small = DType::f32)
-      : matrices(of_matrices), embedding(of_embedding), head(of_head), small(of_small) {}
+      : matrices(type), embedding(type), head(type), others(block_format(type).elements == 1 ? type : DType::f32) {}
+  constexpr WeightFormat(DType of_matrices, DType of_embedding, DType of_head, DType of_others = DType::f32)
+      : matrices(of_matrices), embedding(of_embedding), head(of_head), others(of_others) {}
 };
 
 namespace detail {
@@ -29,7 +29,7 @@ namespace detail {
 constexpr DType stored_as(Part part, const WeightFormat& format) {
   if (part == Part::embedding) return format.embedding;
   if (part == Part::head) return format.head;
-  return part == Part::router || part == Part::positions ? format.small : format.matrices;
+  return part == Part::router || part == Part::positions ? format.others : format.matrices;
 }
 
 /// Bytes of `rows` rows, each a whole number of blocks.
@@ -52,9 +52,9 @@ constexpr Count kv_elements_per_token(const Config& c) {
 /// Bytes of the weights in a storage format; a tied head is stored once.
 /// Throws ConfigError beyond 63 bits, ShapeError when a matrix' rows are not whole blocks of its format.
 constexpr std::int64_t weight_bytes(const Config& c, WeightFormat format) {
-  detail::Count sum = detail::vector_parameters(c) * block_format(format.small).bytes;
-  if (block_format(format.small).elements != 1)
-    throw ConfigError(detail::concat("llm::weight_bytes: gains and biases cannot be stored in ", to_string(format.small), " blocks"));
+  detail::Count sum = detail::vector_parameters(c) * block_format(format.others).bytes;
+  if (block_format(format.others).elements != 1)
+    throw ConfigError(detail::concat("llm::weight_bytes: gains and biases cannot be stored in ", to_string(format.others), " blocks"));
   detail::for_each_matrix(c, [&](const detail::MatrixKind& kind) {
     sum = sum + detail::matrix_bytes(kind, detail::stored_as(kind.part, format)) * kind.layers * kind.copies;
   });

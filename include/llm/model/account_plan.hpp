@@ -151,7 +151,7 @@ constexpr DecodeReads decode_reads(const Config& c, const DecodeStep& step) {
   detail::require_in("llm::decode_reads", "context", step.context, c.max_seq_len);
   detail::require_at_least_one("llm::decode_reads", "batch", step.batch);
   weight_bytes(c, step.weights);  // refuses a format that cannot be
-  Count weights = detail::vector_parameters(c) * block_format(step.weights.small).bytes;
+  Count weights = detail::vector_parameters(c) * block_format(step.weights.others).bytes;
   detail::for_each_matrix(c, [&](const detail::MatrixKind& kind) {
     if (kind.part == Part::positions || (kind.part == Part::embedding && !c.tie_embeddings)) return;
     weights = weights + detail::bytes_read(kind, step.weights, step.batch) * kind.layers;
