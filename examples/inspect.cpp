@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include <llm/configs/all.hpp>
+#include <llm/io/atomic_file.hpp>
 #include <llm/io/checkpoint_files.hpp>
 #include <llm/io/config_header.hpp>
 
@@ -44,9 +45,15 @@ inspect::Setting setting_of(const Options& o, const llm::Config& c) {
   return setting;
 }
 
+/// --config is for files that do not say what model they are; elsewhere it would be ignored.
+void refuse_config(const Options& o) {
+  if (!o.config.empty()) throw UsageError("--config " + o.config + ": " + o.model + " already says what model it is");
+}
+
 /// A config of the library, or what a path holds.
 inspect::Report report_of(const Options& o, std::optional<llm::PublishedConfig>& model) {
   if (const llm::Config* named = llm::configs::find(o.model)) {
+    refuse_config(o);
     model = {*named, llm::Family::llama, o.model};
     return inspect::account(*named, o.model, setting_of(o, *named));
   }
@@ -54,6 +61,7 @@ inspect::Report report_of(const Options& o, std::optional<llm::PublishedConfig>&
     throw UsageError(o.model + ": no config of the library has this name (docs/models.md lists them), and there is no such file or folder");
   const auto files = llm::CheckpointFiles::open(o.model);
   model = files.model();
+  if (model) refuse_config(o);
   if (!model && !o.config.empty()) model = llm::read_hf_config(o.config);
   if (!model)
     throw llm::FileError(o.model + ": nothing says what model it is: there is no config.json beside it (hint: --config FILE names one)");

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <numeric>
 #include <string>
 #include <string_view>
 
@@ -168,7 +169,9 @@ inline void print_files(const Report& r) {
     line(shown(share.dtype), llm::detail::concat(grouped(share.elements), " in ", grouped(share.tensors),
                                                  share.tensors == 1 ? " tensor, " : " tensors, ", bytes_text(share.bytes)));
   for (const llm::TensorProblem& problem : c.problems) std::printf("  %s\n", problem.text.c_str());
-  if (c.problems.size() == llm::TensorCheck::listed) std::printf("  ...\n");
+  const std::int64_t all = std::accumulate(c.faults.begin(), c.faults.end(), std::int64_t{0});
+  const std::int64_t unlisted = all - static_cast<std::int64_t>(c.problems.size());
+  if (unlisted > 0) std::printf("  ... and %s more\n", grouped(unlisted).c_str());
   if (!c.hint.empty()) line("hint", c.hint);
   line("the files", c.matches() ? "match the config" : "DO NOT MATCH the config");
 }

@@ -213,6 +213,25 @@ def check_usage():
         arguments = ["seed_502m", *options.split()] if options else ["no_such_model"]
         code, out, err = run(*arguments)
         require(code == 2 and err and not out, f"{arguments}: status {code}\n{out}{err}")
+    other = GOLDENS / "hf/qwen2/config.json"
+    for model in ("seed_502m", GOLDENS / "hf/llama", GOLDENS / "tiny.gguf"):
+        code, out, err = run(model, "--config", other)
+        require(code == 2 and "already says" in err and not out, f"{model} with --config: status {code}\n{out}{err}")
+
+
+def check_unlisted():
+    """A file with nothing of the model: the first problems are listed, the others counted."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        config = json.loads((GOLDENS / "hf/llama/config.json").read_text(encoding="utf-8"))
+        config["num_hidden_layers"] = 200
+        config.pop("layer_types", None)
+        (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        header = b"{}"
+        (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+        code, text, _ = run(folder)
+        missing = 200 * 9 + 3
+        require(code == 1 and text.count("missing: ") == 1000 and f"... and {missing - 1000} more" in text, text[-2000:])
 
 
 def main():
@@ -220,7 +239,7 @@ def main():
     INSPECT, GOLDENS = sys.argv[1], Path(sys.argv[2])
     models = sorted(path.parent for path in GOLDENS.glob("hf*/*/config.json")) + [GOLDENS / "tiny.gguf"]
     cases = {path.relative_to(GOLDENS).as_posix(): lambda path=path: check_model(path) for path in models}
-    for check in (check_tied_head, check_shards, check_conventions, check_prefix, check_memory, check_plan, check_usage):
+    for check in (check_tied_head, check_shards, check_conventions, check_prefix, check_memory, check_plan, check_usage, check_unlisted):
         cases[check.__name__[len("check_"):]] = check
     for name in sys.argv[3:] or cases:
         cases[name]()
