@@ -32,11 +32,11 @@ class Keys {
     const GgufValue* value = file.find_metadata("general.architecture");
     if (value == nullptr) fail("has no key 'general.architecture'");
     if (!value->text()) fail("general.architecture is no string");
-    architecture_ = std::string(*value->text());
+    architecture_ = *value->text();
   }
 
   const GgufFile& file() const { return file_; }
-  const std::string& architecture() const { return architecture_; }
+  std::string_view architecture() const { return architecture_; }
   [[noreturn]] void fail(std::string_view reason) const { gguf::fail(file_.path(), reason); }
   /// Fails over one key.
   [[noreturn]] void fail(std::string_view name, std::string_view reason) const { fail(concat("key ", in_quotes(key(name)), " ", reason)); }
@@ -70,11 +70,12 @@ class Keys {
   }
   double number(std::string_view name) { return required(name, find_number(name)); }
 
-  std::optional<std::string> find_text(std::string_view name) {
+  /// A view into the file: a string may be as long as that.
+  std::optional<std::string_view> find_text(std::string_view name) {
     const GgufValue* value = find(name);
     if (value == nullptr) return {};
     if (!value->text()) fail(name, "is no string");
-    return std::string(*value->text());
+    return value->text();
   }
   std::optional<bool> find_flag(std::string_view name) {
     const GgufValue* value = find(name);
@@ -94,7 +95,7 @@ class Keys {
   bool has_tensor(std::string_view name) const { return file_.find_shape(name) != nullptr; }
 
   void finish() const {
-    const std::string prefix = architecture_ + ".";
+    const std::string prefix = concat(architecture_, ".");
     for (const GgufPair& pair : file_.metadata())
       if (pair.key.substr(0, prefix.size()) == prefix && taken_.find(pair.key) == taken_.end())
         fail(concat("key ", in_quotes(pair.key), " is unknown: what it changes about the model is not known"));
@@ -115,7 +116,7 @@ class Keys {
   }
 
   const GgufFile& file_;
-  std::string architecture_;
+  std::string_view architecture_;  // in the file
   std::set<std::string, std::less<>> taken_;
 };
 

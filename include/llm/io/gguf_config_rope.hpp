@@ -1,6 +1,7 @@
 // The rotary positions of a GGUF file's model: base, width and scaling, from keys and from a tensor of factors.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -36,20 +37,23 @@ inline RopeScaling scaling_of_factors(const Keys& keys, double theta, std::int64
   const auto refuse = [&](const std::string& why) {
     keys.fail(concat("tensor ", in_quotes(name), " scales RoPE's frequencies by ", why, ": what they come from is not known"));
   };
+  constexpr std::int64_t widest = 65536;  // far beyond published heads: the tensor is read whole
+  if (rope_dim > widest) keys.fail("rope.dimension_count", concat("is ", rope_dim, ", more than the limit of ", widest));
   if (tensor.dtype != DType::f32 || tensor.shape != std::vector<std::int64_t>{rope_dim / 2})
     keys.fail(concat("tensor ", in_quotes(name), " must hold one f32 for each of the ", rope_dim / 2, " rotated pairs"));
-  std::vector<double> divisors;
-  for (std::size_t i = 0; i < tensor.bytes.size(); i += 4) divisors.push_back(static_cast<double>(load<float>(tensor.bytes.subspan(i, 4))));
+  const auto divisor = [&](std::int64_t i) {
+    return static_cast<double>(load<float>(tensor.bytes.subspan(static_cast<std::size_t>(i) * 4, 4)));
+  };
   double largest = 1;
-  for (const double divisor : divisors) {
-    if (!(divisor >= 1 && divisor <= 1e6)) refuse("factors outside 1 ... 1e6");
-    largest = divisor > largest ? divisor : largest;
+  for (std::int64_t i = 0; i < rope_dim / 2; ++i) {
+    if (!(divisor(i) >= 1 && divisor(i) <= 1e6)) refuse("factors outside 1 ... 1e6");
+    largest = (std::max)(largest, divisor(i));
   }
   if (largest == 1) return {};
   const RopeScaling scaling{.kind = RopeScalingKind::llama3, .factor = largest, .original_max_seq_len = 8192};
-  for (std::size_t i = 0; i < divisors.size(); ++i) {
-    const double expected = llama3_divisor(scaling, theta, rope_dim, static_cast<std::int64_t>(i));
-    if (std::abs(divisors[i] - expected) > 1e-3 * expected) refuse("factors other than the published Llama 3 models'");
+  for (std::int64_t i = 0; i < rope_dim / 2; ++i) {
+    const double expected = llama3_divisor(scaling, theta, rope_dim, i);
+    if (std::abs(divisor(i) - expected) > 1e-3 * expected) refuse("factors other than the published Llama 3 models'");
   }
   return scaling;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,15 +53,15 @@ struct HeaderParts {
   std::uint64_t total_bytes = 0;                // of all tensors
   std::vector<Tensor> tensors;                  // if they are kept
   std::map<std::string, std::string> metadata;  // if kept
-  std::vector<Place> places;                    // if not
-  std::string wanted_name;                      // if not: that of the tensor which was asked for
+  std::vector<Place> places;                    // if not kept
+  std::string wanted_name;                      // in place of all these, when one tensor's name is asked for
 };
 
 /// Takes the JSON parser's events for the one structure that the format allows; anything else is an error where it stands.
-/// With `keep` false it checks only, and holds of each tensor a few numbers.
+/// With `keep` false it checks only, and holds of each tensor a few numbers, or no more than the name of the one with the number `wanted`.
 class HeaderEvents {
  public:
-  HeaderEvents(JsonText& text, std::span<const std::byte> data, bool keep, std::uint32_t wanted = UINT32_MAX)
+  HeaderEvents(JsonText& text, std::span<const std::byte> data, bool keep, std::optional<std::uint32_t> wanted = {})
       : text_(text), data_(data), keep_(keep), wanted_(wanted) {}
 
   HeaderParts parts;
@@ -184,10 +185,12 @@ class HeaderEvents {
   }
 
   void note_place(std::int64_t begin, std::int64_t end) {
-    if (parts.places.size() == max_tensors) text_.fail(concat("the header has more than ", max_tensors, " tensors"));
-    const auto number = static_cast<std::uint32_t>(parts.places.size());
-    parts.places.push_back({begin, end, std::hash<std::string>{}(entry_.name), number});
-    if (number == wanted_) parts.wanted_name = std::move(entry_.name);
+    if (count_ == max_tensors) text_.fail(concat("the header has more than ", max_tensors, " tensors"));
+    if (!wanted_)
+      parts.places.push_back({begin, end, std::hash<std::string>{}(entry_.name), count_});
+    else if (count_ == *wanted_)
+      parts.wanted_name = std::move(entry_.name);
+    ++count_;
   }
 
   void finish_metadata() {
@@ -199,7 +202,8 @@ class HeaderEvents {
   JsonText& text_;
   std::span<const std::byte> data_;
   bool keep_;
-  std::uint32_t wanted_;
+  std::optional<std::uint32_t> wanted_;
+  std::uint32_t count_ = 0;  // without keep: of tensors
   At at_ = At::start;
   std::string key_;
   SafetensorsEntry entry_;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,10 +76,10 @@ class Header {
   }
 
  private:
-  HeaderParts parse(bool keep, std::uint32_t wanted = UINT32_MAX) const {
+  HeaderParts parse(bool keep, std::optional<std::uint32_t> wanted = {}) const {
     JsonText text(concat("llm::SafetensorsFile: ", path_), "header", text_, release_);
     HeaderEvents events(text, data_, keep, wanted);
-    if (!keep) events.parts.places.reserve((std::min)(max_tensors, text_.size() / min_tensor_bytes));
+    if (!keep && !wanted) events.parts.places.reserve((std::min)(max_tensors, text_.size() / min_tensor_bytes));
     nlohmann::json::sax_parse(text.begin(), text.end(), &events);
     return std::move(events.parts);
   }

@@ -11,6 +11,8 @@
 
 #include <support/catch.hpp>
 #include <support/gguf_model.hpp>
+#include <support/resident_memory.hpp>
+#include <support/temporary_folder.hpp>
 
 using namespace llm_test;
 using llm::GgufFile;
@@ -99,3 +101,19 @@ TEST_CASE("sizes that contradict each other are errors") {
   unsupported_type.builder.tensor("token_embd.weight", {64, 10}, 24, std::string(640, '\0'));
   CHECK(unsupported_type.refusal().empty());
 }
+
+#if defined(LLM_TEST_MEASURES_MEMORY)
+
+TEST_CASE("refusing strings as long as the file takes less than 16 MiB of memory [gguf_hdr]") {
+  const llm_test::TemporaryFolder folder;
+  const std::string path = folder / "bad.gguf", endless(40'000'000, 'x');
+  for (const GgufModel& model :
+       {GgufModel("llama").text("rope.scaling.type", endless), GgufModel("llama").text("tensor_data_layout", endless)}) {
+    llm_test::write_file(path, model.builder.str());
+    CHECK(llm_test::refusal_is_cheap([&] { llm::read_gguf_config(GgufFile::open(path)); }));
+  }
+  llm_test::write_file(path, GgufBuilder().text("general.architecture", endless).str());
+  CHECK(llm_test::refusal_is_cheap([&] { llm::read_gguf_config(GgufFile::open(path)); }));
+}
+
+#endif

@@ -76,3 +76,13 @@ TEST_CASE("llama3 scaling is recognised by the tensor of factors, and only when 
   CHECK_THAT(with(llama3_divisors(8, 8192, 500000)).text("rope.scaling.type", "linear").f32("rope.scaling.factor", 2).refusal(),
              says("both scale RoPE"));
 }
+
+TEST_CASE("a table of frequencies for absurdly wide heads is refused unread") {
+  const auto wide = [](std::uint32_t width) {
+    GgufModel model("llama", {"rope.dimension_count"});
+    model.u32("attention.key_length", width).zeros("rope_freqs.weight", {width / 2});
+    return model.refusal();
+  };
+  CHECK_THAT(wide(65536), says("factors outside 1"));
+  CHECK_THAT(wide(65538), says("rope.dimension_count' is 65538, more than the limit of 65536"));
+}

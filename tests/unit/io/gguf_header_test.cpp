@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <functional>
 #include <span>
 #include <string>
@@ -11,13 +10,9 @@
 
 #include <llm/io/gguf_reader.hpp>
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 #include <support/catch.hpp>
-#include <support/child_process.hpp>
 #include <support/gguf_builder.hpp>
+#include <support/resident_memory.hpp>
 #include <support/temporary_folder.hpp>
 
 using llm::GgufType;
@@ -262,49 +257,7 @@ TEST_CASE("a GGUF header cut short anywhere is refused [gguf_hdr]") {
   CHECK(refusal(file.substr(0, last)).empty());
 }
 
-// Sanitizers keep freed memory, so the figure means nothing under them.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define LLM_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define LLM_TEST_SANITIZED 1
-#endif
-#endif
-
-#if defined(__linux__) && !defined(LLM_TEST_SANITIZED)
-
-static std::int64_t peak_kib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;)
-    if (word == "VmHWM:") {
-      std::int64_t kib = 0;
-      status >> kib;
-      return kib;
-    }
-  return -1;
-}
-
-/// By how many KiB the peak of resident memory grows in a process of its own that opens the file, in steps of 256 KiB, at most 253 of
-/// them. -1 when the file's refusal does not contain `expected`; an empty one means that the file must be accepted.
-static int growth_kib(const std::string& path, const std::string& expected) {
-  const int status = llm_test::run_in_child([&] {
-#if defined(__GLIBC__)
-    ::malloc_trim(0);  // memory that the parent has freed would hide what is allocated now
-#endif
-    std::ofstream("/proc/self/clear_refs") << "5";  // the peak starts from now
-    const std::int64_t before = peak_kib();
-    std::string message;
-    try {
-      llm::GgufFile::open(path);
-    } catch (const llm::FileError& error) {
-      message = error.what();
-    }
-    const std::int64_t growth = peak_kib() - before;
-    if (message.empty() != expected.empty() || message.find(expected) == std::string::npos || before <= 0) return 255;
-    return static_cast<int>((std::min)(growth / 256, std::int64_t{253}));
-  });
-  return status < 0 || status >= 254 ? -1 : status * 256;
-}
+#if defined(LLM_TEST_MEASURES_MEMORY)
 
 TEST_CASE("refusing a bad GGUF file takes less than 16 MiB of memory [gguf_hdr]") {
   const llm_test::TemporaryFolder folder;
@@ -313,10 +266,7 @@ TEST_CASE("refusing a bad GGUF file takes less than 16 MiB of memory [gguf_hdr]"
   const auto check = [&](const std::string& expected, const std::string& content) {
     CAPTURE(expected);
     llm_test::write_file(path, content);
-    const int growth = growth_kib(path, expected);
-    CAPTURE(growth);
-    CHECK(growth >= 0);
-    CHECK(growth < 16 * 1024);
+    CHECK(llm_test::refusal_is_cheap([&] { llm::GgufFile::open(path); }, expected.c_str()));
   };
   const auto cut = [](GgufBuilder builder) {  // one more key is claimed than there is
     ++builder.pair_count;
@@ -361,7 +311,7 @@ TEST_CASE("opening a file with a vocabulary of 256k tokens costs little memory")
   std::vector<std::string> tokens;
   for (int i = 0; i < 256'000; ++i) tokens.push_back("token" + std::to_string(i));
   llm_test::write_file(path, GgufBuilder().texts("tokenizer.ggml.tokens", tokens).str());
-  const int growth = growth_kib(path, "");
+  const int growth = llm_test::growth_kib([&] { llm::GgufFile::open(path); }, nullptr);
   CAPTURE(growth);
   CHECK(growth >= 0);
   CHECK(growth < 4 * 1024);
