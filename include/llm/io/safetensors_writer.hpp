@@ -67,6 +67,15 @@ inline std::vector<const TensorToWrite*> data_order(std::span<const TensorToWrit
   return order;
 }
 
+/// What the reader would refuse is not written.
+inline void check_counts(std::size_t tensors, std::size_t metadata_keys) {
+  const auto check = [](std::size_t count, std::size_t most, std::string_view what) {
+    if (count > most) throw ValueError(concat("llm::write_safetensors: ", count, " ", what, " are more than the limit of ", most));
+  };
+  check(tensors, max_tensors, "tensors");
+  check(metadata_keys, max_metadata_keys, "keys of metadata");
+}
+
 inline void check_unique_names(std::span<const TensorToWrite> tensors) {
   std::vector<std::string_view> names;
   for (const TensorToWrite& tensor : tensors) names.push_back(tensor.name);
@@ -109,6 +118,7 @@ inline void write_safetensors(const std::string& path, std::span<const TensorToW
                               const std::map<std::string, std::string>& metadata = {}) {
   namespace st = detail::safetensors;
   for (const TensorToWrite& tensor : tensors) st::check_tensor(tensor);
+  st::check_counts(tensors.size(), metadata.size());
   st::check_unique_names(tensors);
   const auto order = st::data_order(tensors);
   const std::string header = st::header(order, metadata);

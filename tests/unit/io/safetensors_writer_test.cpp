@@ -86,4 +86,8 @@ TEST_CASE("what the format cannot hold is refused and the old file stays") {
   refuses({tensor_of("t\xff", {6}, six)}, "not valid UTF-8");
   refuses({}, "not valid UTF-8", {{"key", "\xc3"}});
   refuses({}, "longer than 1 MiB", {{"key", std::string(2'000'000, 'v')}});
+  refuses(std::vector(262145, tensor_of("t", {6}, six)), "262145 tensors are more than the limit of 262144");
+  std::map<std::string, std::string> keys;
+  for (int i = 0; i < 65537; ++i) keys.emplace(std::to_string(i), "");
+  refuses({}, "65537 keys of metadata are more than the limit of 65536", keys);
 }
