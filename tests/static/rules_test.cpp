@@ -44,6 +44,12 @@ static_assert(Model<swapped>::refused);                  // the other template i
 static_assert(!valid(Config{}));                         // sizes have no defaults
 static_assert(std::is_empty_v<BrokenRules<seed_502m>>);  // nothing to report
 
+// A config that is no constant has no answer but "no", and asking is no error.
+Config of_run_time = seed_502m;
+static_assert(constant_config<seed_502m> && !constant_config<of_run_time>);
+static_assert(!valid_config<of_run_time> && !buildable_config<of_run_time>);
+static_assert(Model<of_run_time>::refused);
+
 // Numbers in diagnostics are whole; the sign of small ones stays.
 static_assert(detail::whole(-1e-9) == -1 && detail::whole(1e-9) == 1 && detail::whole(0.0) == 0 && detail::whole(-3.5) == -4);
 static_assert(detail::whole(10000.0) == 10000 && detail::whole(1e300) == INT64_MAX - 1 && detail::whole(-1e300) == INT64_MIN + 1);

@@ -1,11 +1,12 @@
-// What stands for a model whose Config is wrong or not built yet: it reports the broken rules and then agrees with everything.
+// What stands for a model whose Config is wrong or not built yet: it reports that, and is otherwise a small model that can be built, so
+// that the report is the only error.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
+#include <utility>
 
-#include <llm/model/rules.hpp>
-#include <llm/nn/parameter.hpp>
+#include <llm/model/llm.hpp>
 
 namespace llm {
 
@@ -23,42 +24,32 @@ struct AnyNumber {
 }  // namespace detail
 
 template <const Config& C, class Weights, class Backend>
-class LLM;
+requires(!buildable_config<C>) class LLM<C, Weights, Backend> : public LLM<detail::stand_in, Weights, Backend> {
+  static_assert(sizeof(WhyNotBuildable<C>) > 0);  // no base: clang drops all bases of a class when one of them has an error
+  using StandIn = LLM<detail::stand_in, Weights, Backend>;
 
-/// The members that a program names first, without code behind them: the rule's sentence is the only error.
-template <const Config& C, class Weights, class Backend>
-requires(!buildable_config<C>) class LLM<C, Weights, Backend> : UnbuiltFeatures<C> {
  public:
-  using T = typename Weights::value_type;
-  using backend_type = Backend;
-  using Ids = Tensor<Token, Shape<dyn, dyn>, Backend>;
-  using Logits = Tensor<T, Shape<dyn, dyn, dyn>, Backend>;
-  using Loss = Tensor<compute_t<T>, Shape<>, Backend>;
-  using View = ParameterView<T, Backend>;
-  struct Cache {
-    template <class... Arguments>
-    explicit Cache(const Arguments&...) {}
-  };
+  using typename StandIn::Ids, typename StandIn::Logits, typename StandIn::LastLogits;
+  using Cache = KvCache<C, typename StandIn::T, Backend>;
   static constexpr const Config& config = C;
   static constexpr detail::AnyNumber parameter_count{};
 
-  static LLM random(std::uint64_t) { return {}; }
-  static LLM uninitialised() { return {}; }
-  Logits operator()(const Ids&) const { return {}; }
+  static LLM random(std::uint64_t seed) { return StandIn::random(seed); }
+  static LLM uninitialised() { return StandIn::uninitialised(); }
+  LLM clone() const { return StandIn::clone(); }
+
+  using StandIn::operator(), StandIn::last_logits;
   template <class KV>
-  Logits operator()(const Ids&, KV&, std::int64_t = 0) const {
+  Logits operator()(const Ids&, KvCache<C, KV, Backend>&, std::int64_t = 0) const {
     return {};
   }
   template <class KV>
-  Tensor<T, Shape<dyn, dyn>, Backend> last_logits(const Ids&, KV&, std::int64_t = 0) const {
+  LastLogits last_logits(const Ids&, KvCache<C, KV, Backend>&, std::int64_t = 0) const {
     return {};
   }
-  template <class... Arguments>
-  Loss loss(const Arguments&...) const {
-    return {};
-  }
-  template <class F>
-  void for_each_parameter(F&&) const {}
+
+ private:
+  LLM(StandIn&& model) : StandIn(std::move(model)) {}  // implicit: what the functions above return
 };
 
 }  // namespace llm

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <llm/model/config.hpp>
+#include <llm/model/rules.hpp>
 #include <llm/nn/pass.hpp>
 
 namespace llm {
@@ -15,8 +16,6 @@ namespace llm {
 /// error the cache is as it was before the call.
 template <const Config& C, class KV = float, class Backend = Cpu>
 class KvCache {
-  static_assert(!C.latent_attention(), "llm::KvCache<config>: the cache of multi-head latent attention (Config::mla) is not built yet");
-
  public:
   static constexpr std::int64_t K = C.kv_heads(), E = C.head_width();
   using Keys = Tensor<KV, Shape<C.n_layers, dyn, dyn, K, E>, Backend>;
@@ -110,6 +109,20 @@ class KvCache {
   Keys k_, v_;
   Tensor<std::int64_t, Shape<dyn>, Backend> starts_, ends_;
   std::vector<std::int64_t> lengths_, next_lengths_;
+};
+
+namespace detail {
+/// What a model or cache that cannot be built is made of once that is reported.
+inline constexpr Config stand_in{.vocab_size = 2, .d_model = 2, .n_layers = 1, .n_heads = 1, .ffn_dim = 1, .max_seq_len = 1};
+}  // namespace detail
+
+/// The cache of a model whose Config is wrong or not built yet reports that.
+template <const Config& C, class KV, class Backend>
+requires(!buildable_config<C>) class KvCache<C, KV, Backend> : public KvCache<detail::stand_in, KV, Backend> {
+  static_assert(sizeof(WhyNotBuildable<C>) > 0);
+
+ public:
+  using KvCache<detail::stand_in, KV, Backend>::KvCache;
 };
 
 }  // namespace llm

@@ -6,7 +6,6 @@
 
 #include <llm/autograd/recompute.hpp>
 #include <llm/model/account.hpp>
-#include <llm/model/broken_llm.hpp>
 #include <llm/model/kv_cache.hpp>
 #include <llm/model/parts.hpp>
 #include <llm/model/rules.hpp>
@@ -165,4 +164,5 @@ Tensor<Token, Shape<dyn, dyn>, Backend> shift_labels(const Tensor<Token, Shape<d
 
 }  // namespace llm
 
+#include <llm/model/broken_llm.hpp>
 #include <llm/model/llm_impl.hpp>

@@ -1,8 +1,10 @@
 // What a valid Config is: tables of rules, whose sentences the compiler prints and validate() returns.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <llm/core/error.hpp>
@@ -26,14 +28,20 @@ constexpr bool is_valid(const Config& c) {
 
 }  // namespace config_rules
 
+/// Whether the compiler knows a config's fields: those of a variable that is not constexpr it does not.
+template <const Config& C>
+concept constant_config = requires {
+  typename std::integral_constant<std::int64_t, C.vocab_size>;
+};
+
 /// Whether a compiled-in config is valid; asking gives no error.
 template <const Config& C>
-concept valid_config = config_rules::is_valid(C);
+concept valid_config = constant_config<C> && config_rules::is_valid(C);
 
 /// Whether LLM can be made of a config: it is valid, and has nothing that the accountant counts and LLM does not build yet.
 constexpr bool buildable(const Config& c) { return config_rules::is_valid(c) && config_rules::Buildable::all_hold(c); }
 template <const Config& C>
-concept buildable_config = buildable(C);
+concept buildable_config = constant_config<C> && buildable(C);
 
 /// A base class that reports: one compile error for each broken rule, with its sentence and numbers; empty for a valid config.
 /// A template over a config derives from it where the config is wrong, and so adds no errors of its own:
@@ -49,12 +57,19 @@ struct BrokenRules : config_rules::Reports<C, config_rules::Sizes>,
                      config_rules::Reports<C, config_rules::Positions>,
                      config_rules::Reports<C, config_rules::Attention>,
                      config_rules::Reports<C, config_rules::MixtureOfExperts> {};
-
-/// The same for what LLM cannot build of a config; of a wrong config, its broken rules alone.
-template <const Config& C, bool Valid = valid_config<C>>
-struct UnbuiltFeatures : BrokenRules<C> {};
 template <const Config& C>
-struct UnbuiltFeatures<C, true> : config_rules::Reports<C, config_rules::Buildable> {};
+requires(!constant_config<C>) struct BrokenRules<C> {
+  static_assert(constant_config<C>,
+                "llm::Config: the config of a type must be known to the compiler (hint: inline constexpr llm::Config config{...})");
+};
+
+/// The same for what LLM cannot build of a valid config.
+template <const Config& C>
+struct UnbuiltFeatures : config_rules::Reports<C, config_rules::Buildable> {};
+
+/// Why LLM cannot be made of a config: its broken rules, or else what is not built. An alias, since each class is a line of the report.
+template <const Config& C>
+using WhyNotBuildable = std::conditional_t<valid_config<C>, UnbuiltFeatures<C>, BrokenRules<C>>;
 
 /// What is wrong with a config: for each broken rule its sentence and the two numbers; empty when it is valid.
 inline std::vector<std::string> validate(const Config& c) {
