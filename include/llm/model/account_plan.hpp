@@ -125,6 +125,7 @@ namespace detail {
 
 /// Of `count` experts, those that a batch meets on average when every token chooses `active` of them evenly.
 constexpr double experts_met(std::int64_t count, std::int64_t active, std::int64_t batch) {
+  if (active >= count) return static_cast<double>(count);  // also a config that nobody validated has an answer
   const double missed = 1.0 - static_cast<double>(active) / static_cast<double>(count);  // by one token
   double missed_by_all = 1.0, power = missed;
   for (std::int64_t n = batch; n > 0; n /= 2, power *= power)

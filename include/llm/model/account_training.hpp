@@ -69,7 +69,8 @@ constexpr Count attended_positions(const Config& c, std::int64_t context) {
 /// forward = 2 (active matrices + V D) + 2 (H E_key + H E_value) context summed over layers, for a token that attends to `context_length`
 /// positions, in layers with a window to at most that many. For plain multi-head attention the second term is 4 L H E context. The
 /// embedding's lookup, biases, norms and softmax are left out. A sequence length T gives the published convention, which ignores the
-/// causal mask; the causal average over a sequence is at context_length = (T + 1) / 2. Throws ConfigError beyond 63 bits.
+/// causal mask; the causal average over a sequence is at context_length = (T + 1) / 2, which for layers with a window is an upper bound,
+/// since the mean of min(p, W) is at most the minimum of the mean and W. Throws ConfigError beyond 63 bits.
 /// Source: arXiv:2001.08361 section 2.1; arXiv:2204.02311 appendix B (6 N + 12 L H E T for training).
 constexpr FlopsPerToken flops_per_token(const Config& c, std::int64_t context_length) {
   using detail::Count;

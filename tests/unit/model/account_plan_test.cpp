@@ -82,6 +82,34 @@ static_assert(mixtral_two == 2 * (llm::parameter_count(mixtral_8x7b).active - mi
 static_assert(llm::decode_reads(mixtral_8x7b, {.batch = 2}).weights == mixtral_two + 2 * mixtral_expert * 3 / 2);
 static_assert(llm::decode_reads(mixtral_8x7b, {.batch = 1000}).weights == 2 * (46'702'792'704 - mixtral_table));
 
+// A config that breaks the rules has a figure too, and no undefined one.
+static_assert(llm::detail::experts_met(0, 0, 4) == 0 && llm::detail::experts_met(4, 8, 3) == 4 && llm::detail::experts_met(4, 4, 2) == 4);
+
+// Nothing takes time in proportion to a number in the config: the compiler's limit for an evaluation would be exceeded.
+constexpr llm::Config deep{.vocab_size = 2,
+                           .d_model = 2,
+                           .n_layers = std::int64_t{1} << 40,
+                           .n_heads = 1,
+                           .ffn_dim = 1,
+                           .max_seq_len = std::int64_t{1} << 16,
+                           .sliding_window = 8};
+constexpr llm::Config deep_experts = [] {
+  llm::Config c = deep;
+  c.full_attention_every = 3;
+  c.experts = {.count = 1 << 10, .active = 2, .first_dense = 1 << 20, .every = 2};
+  return c;
+}();
+static_assert(llm::buildable(deep) && llm::config_rules::is_valid(deep_experts));
+static_assert(llm::parameter_count(deep).total == 2 * 2 * 2 + 2 + (std::int64_t{1} << 40) * (4 * 4 + 3 * 2 + 2 * 2));
+static_assert(llm::parameter_count(deep_experts).moe_layers == (deep.n_layers - (1 << 20)) / 2);
+static_assert(llm::flops_per_token(deep_experts, 100).forward > 0);
+static_assert(llm::decode_reads(deep_experts, {.context = 1 << 10, .batch = 1 << 8}).total > 0);
+static_assert(llm::largest_context(deep_experts, {.memory = INT64_MAX}) == 1 << 16);
+static_assert(llm::largest_sequences(deep_experts, {.memory = INT64_MAX}, 1) > 0);
+static_assert(llm::training_memory(deep, {.length = 1 << 10}).total > 0);
+static_assert(llm::largest_batch(deep, {.length = 8}, INT64_MAX) > 0);
+static_assert(llm::decode_memory(deep, {.prompt = 1 << 10, .capacity = 1 << 10}).total > 0);
+
 // Speed: bandwidth over bytes; a batch shares the weights.
 static_assert(near(llm::decode_tokens_per_second(seed_502m, {.context = 100}, 1e12), 1e12 / (seed_weights + 100.0 * seed_token)));
 static_assert(near(llm::decode_tokens_per_second(seed_502m, {.context = 100, .batch = 8}, 1e12),
