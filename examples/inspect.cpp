@@ -116,7 +116,9 @@ int main(int argc, char** argv) {
   app.add_option("-o,--output", o.output, "the file for the header")->needs(emit);
   try {
     app.parse(argc, argv);
-    return run(o);
+    const int status = run(o);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw llm::FileError("the output cannot be written");
+    return status;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const std::exception& error) {

@@ -213,6 +213,10 @@ def check_usage():
         arguments = ["seed_502m", *options.split()] if options else ["no_such_model"]
         code, out, err = run(*arguments)
         require(code == 2 and err and not out, f"{arguments}: status {code}\n{out}{err}")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        for options in ((), ("--json",), ("--emit-config", "x")):
+            done = subprocess.run([INSPECT, "seed_502m", *options], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            require(done.returncode == 2 and "cannot be written" in done.stderr, f"a full disk, {options}: status {done.returncode}")
     other = GOLDENS / "hf/qwen2/config.json"
     for model in ("seed_502m", GOLDENS / "hf/llama", GOLDENS / "tiny.gguf"):
         code, out, err = run(model, "--config", other)

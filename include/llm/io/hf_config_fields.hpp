@@ -119,7 +119,6 @@ class Fields {
   }
 
   const Json& json() const { return object_; }
-  std::string named(std::string_view key) const { return concat(prefix_, key); }
 
   /// A value for a message. Arrays and objects are not written out.
   static std::string shown(const Json& value) {
