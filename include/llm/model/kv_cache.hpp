@@ -119,7 +119,7 @@ inline constexpr Config stand_in{.vocab_size = 2, .d_model = 2, .n_layers = 1, .
 /// The cache of a model whose Config is wrong or not built yet reports that.
 template <const Config& C, class KV, class Backend>
 requires(!buildable_config<C>) class KvCache<C, KV, Backend> : public KvCache<detail::stand_in, KV, Backend> {
-  static_assert(sizeof(WhyNotBuildable<C>) > 0);
+  static_assert(sizeof(WhyNotBuildable<C>) > 0);  // no base, as in broken_llm.hpp
 
  public:
   using KvCache<detail::stand_in, KV, Backend>::KvCache;
