@@ -36,8 +36,8 @@ LLM_CONFIG_RULE(rope_scaling_needs_rope, rope_scaling, static_cast<std::int64_t>
 LLM_CONFIG_RULE(rope_factor_positive, factor, c.rope_scaling.factor, limit, 0, c.rope_scaling.kind != RopeScalingKind::none,
                 factor > limit && factor != INT64_MAX,
                 "llm::Config: rope_scaling.factor must be greater than 0 and finite")
-LLM_CONFIG_RULE(rope_scaling_has_kind, factor, c.rope_scaling.factor, unscaled, 1, c.rope_scaling.kind == RopeScalingKind::none,
-                factor == unscaled,
+LLM_CONFIG_RULE(rope_scaling_has_kind, factor, c.rope_scaling.factor, kind, static_cast<std::int64_t>(c.rope_scaling.kind),
+                c.rope_scaling.factor != 1.0, kind != 0,
                 "llm::Config: rope_scaling.factor is given, but rope_scaling.kind is none")
 LLM_CONFIG_RULE(rope_original_length_positive, original_max_seq_len, c.rope_scaling.original_max_seq_len, minimum, 1,
                 c.rope_scaling.kind == RopeScalingKind::llama3 || c.rope_scaling.kind == RopeScalingKind::yarn,
