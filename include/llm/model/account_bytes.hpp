@@ -41,11 +41,11 @@ constexpr Count matrix_bytes(const MatrixKind& kind, DType type) {
   return kind.rows * (Count(kind.columns.value / block.elements) * block.bytes);
 }
 
-/// Elements of the KV cache for one token: a key and a value of each KV head in each layer, or each layer's latent and rotated key.
-constexpr Count kv_elements_per_token(const Config& c) {
-  if (c.latent_attention()) return Count(c.n_layers) * (Count(c.mla.kv_rank) + c.mla.rope_dim);
-  return Count(2) * c.n_layers * kv_width(c);
-}
+/// Elements that one token adds to a layer's key cache, and to its value cache: a row of all KV heads; or the latent and the rotated key.
+constexpr Count cache_row(const Config& c) { return c.latent_attention() ? Count(c.mla.kv_rank) + c.mla.rope_dim : kv_width(c); }
+
+/// Elements of the KV cache for one token: a key and a value row in each layer, or one row of the latent.
+constexpr Count kv_elements_per_token(const Config& c) { return Count(c.latent_attention() ? 1 : 2) * c.n_layers * cache_row(c); }
 
 }  // namespace detail
 
@@ -62,8 +62,12 @@ constexpr std::int64_t weight_bytes(const Config& c, WeightFormat format) {
 }
 
 /// Bytes that one token adds to the KV cache, over all layers: 2 L K E elements, or with latent attention L (kv_rank + rope_dim). Layers
-/// with a sliding window count as the others, since the cache keeps all positions of a sequence.
+/// with a sliding window count as the others, since the cache keeps all positions of a sequence. Throws ShapeError when a row, of all KV
+/// heads together, is not a whole number of the type's blocks.
 constexpr std::int64_t kv_cache_bytes_per_token(const Config& c, DType type) {
+  if (const std::int64_t row = detail::cache_row(c).value, block = block_format(type).elements; row % block != 0)
+    throw ShapeError(detail::concat("llm::kv_cache_bytes_per_token: a row of the cache has ", row, " elements, not a whole number of ",
+                                    to_string(type), " blocks of ", block));
   return storage_bytes(type, detail::exact(detail::kv_elements_per_token(c), "llm::kv_cache_bytes_per_token"));
 }
 

@@ -142,6 +142,11 @@ TEST_CASE("bytes of weights and cache follow the element type") {
   CHECK(llm::kv_cache_bytes(config, DType::bf16, 10) == 480);
   CHECK(llm::kv_cache_bytes(config, DType::bf16, 10, 3) == 1440);
   CHECK(llm::kv_cache_bytes(config, DType::bf16, 0, 3) == 0);
+  CHECK(llm::kv_cache_bytes_per_token(llm::configs::seed_502m, DType::q8_0) == 36'864 / 2 / 32 * 34);
+  Config uneven = config;  // all rows together are whole blocks, one row is not
+  uneven.n_layers = 32;
+  CHECK_THROWS_AS(llm::kv_cache_bytes_per_token(uneven, DType::q8_0), llm::ShapeError);
+  CHECK_THROWS_WITH(llm::kv_cache_bytes_per_token(uneven, DType::q8_0), Catch::Contains("6 elements") && Catch::Contains("q8_0"));
 }
 
 TEST_CASE("weights in block formats: rows in whole blocks, small parts in f32") {
