@@ -1,6 +1,6 @@
 // A context whose cache leaves 64 bits.
 // expect: llm::Config: the sizes are too large: the KV cache of max_seq_len tokens exceeds 2.63 bytes
-// expect: require<9223372036854775807, 1152921504606846975>|elements=9223372036854775807L, maximum=1152921504606846975L
+// expect: require<9223372036854775807, 1152921504606846975>|elements=9223372036854775807, maximum=1152921504606846975
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

@@ -1,6 +1,6 @@
 // More experts for a token than there are.
 // expect: llm::Config: experts.active is larger than experts.count: are they swapped
-// expect: require<8, 2>|active=8L, count=2L
+// expect: require<8, 2>|active=8, count=2
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

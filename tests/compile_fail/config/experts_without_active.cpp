@@ -1,6 +1,6 @@
 // Experts, but not how many a token passes.
 // expect: llm::Config: experts.active, the experts that a token passes, must be at least 1
-// expect: require<0, 1>|active=0L, minimum=1L
+// expect: require<0, 1>|active=0, minimum=1
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

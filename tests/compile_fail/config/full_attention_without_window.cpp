@@ -1,6 +1,6 @@
 // Layers without a window, but no window.
 // expect: llm::Config: full_attention_every is given, but sliding_window is 0
-// expect: require<2, 0>|full_attention_every=2L, sliding_window=0L
+// expect: require<2, 0>|full_attention_every=2, sliding_window=0
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

@@ -1,6 +1,6 @@
 // head_dim left out, and d_model is no multiple of n_heads.
 // expect: llm::Config: head_dim is 0, which means d_model / n_heads, but d_model is not a multiple of n_heads
-// expect: require<1530, 12>|d_model=1530L, n_heads=12L
+// expect: require<1530, 12>|d_model=1530, n_heads=12
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

@@ -1,6 +1,6 @@
 // Query heads that no whole number of KV heads can serve.
 // expect: llm::Config: n_heads must be a multiple of n_kv_heads
-// expect: require<12, 5>|n_heads=12L, n_kv_heads=5L
+// expect: require<12, 5>|n_heads=12, n_kv_heads=5
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

@@ -1,6 +1,6 @@
 // A head width that is not the sum of its two parts.
 // expect: llm::Config: with mla, head_dim must be 0 or mla.nope_dim . mla.rope_dim
-// expect: require<8, 12>|head_dim=8L, nope_plus_rope=12L
+// expect: require<8, 12>|head_dim=8, nope_plus_rope=12
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

@@ -1,6 +1,6 @@
 // A negative width.
 // expect: llm::Config: d_model must be at least 1
-// expect: require<-1536, 1>|d_model=-1536L, minimum=1L
+// expect: require<-1536, 1>|d_model=-1536, minimum=1
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

@@ -1,6 +1,6 @@
 // A negative epsilon; its sign shows, rounded away from zero.
 // expect: llm::Config: norm_eps must be greater than 0 and finite
-// expect: require<-1, 0>|norm_eps=-1L, limit=0L
+// expect: require<-1, 0>|norm_eps=-1, limit=0
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

@@ -1,6 +1,6 @@
 // A negative sliding window.
 // expect: llm::Config: sliding_window must not be negative
-// expect: require<-4096, 0>|sliding_window=-4096L, minimum=0L
+// expect: require<-4096, 0>|sliding_window=-4096, minimum=0
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

@@ -1,6 +1,6 @@
 // ffn_dim left out.
 // expect: llm::Config: ffn_dim must be at least 1
-// expect: require<0, 1>|ffn_dim=0L, minimum=1L
+// expect: require<0, 1>|ffn_dim=0, minimum=1
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

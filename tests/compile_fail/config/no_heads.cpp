@@ -1,6 +1,6 @@
 // No query heads.
 // expect: llm::Config: n_heads must be at least 1
-// expect: require<0, 1>|n_heads=0L, minimum=1L
+// expect: require<0, 1>|n_heads=0, minimum=1
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

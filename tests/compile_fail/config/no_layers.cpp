@@ -1,6 +1,6 @@
 // A model without layers.
 // expect: llm::Config: n_layers must be at least 1
-// expect: require<0, 1>|n_layers=0L, minimum=1L
+// expect: require<0, 1>|n_layers=0, minimum=1
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

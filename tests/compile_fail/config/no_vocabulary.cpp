@@ -1,6 +1,6 @@
 // vocab_size left out.
 // expect: llm::Config: vocab_size must be at least 1
-// expect: require<0, 1>|vocab_size=0L, minimum=1L
+// expect: require<0, 1>|vocab_size=0, minimum=1
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

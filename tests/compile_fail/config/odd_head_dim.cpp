@@ -1,6 +1,6 @@
 // An odd head width under full RoPE.
 // expect: llm::Config: rope_dim \(0: head_dim\) must be even
-// expect: require<127, 2>|rope_dim=127L, divisor=2L
+// expect: require<127, 2>|rope_dim=127, divisor=2
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

@@ -1,6 +1,6 @@
 // A rotated width that leaves one dimension without its pair.
 // expect: llm::Config: rope_dim \(0: head_dim\) must be even
-// expect: require<63, 2>|rope_dim=63L, divisor=2L
+// expect: require<63, 2>|rope_dim=63, divisor=2
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

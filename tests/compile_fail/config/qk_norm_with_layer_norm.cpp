@@ -1,6 +1,6 @@
 // QK-norm in a LayerNorm model.
 // expect: llm::Config: qk_norm normalises heads by RMSNorm and needs norm = Norm::rms_norm
-// expect: require<1, 1>|qk_norm=1L, norm=1L
+// expect: require<1, 1>|qk_norm=1, norm=1
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

@@ -1,6 +1,6 @@
 // A rotated width beyond the head.
 // expect: llm::Config: rope_dim must not exceed head_dim
-// expect: require<130, 128>|rope_dim=130L, head_dim=128L
+// expect: require<130, 128>|rope_dim=130, head_dim=128
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

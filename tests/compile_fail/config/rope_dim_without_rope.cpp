@@ -1,6 +1,6 @@
 // A rotated width, but learned positions.
 // expect: llm::Config: rope_dim is given, but position is neither rope_half nor rope_interleaved
-// expect: require<64, 0>|rope_dim=64L, rotary=0L
+// expect: require<64, 0>|rope_dim=64, rotary=0
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

@@ -1,6 +1,6 @@
 // A factor for long contexts, but not what kind of scaling it belongs to.
 // expect: llm::Config: rope_scaling.factor is given, but rope_scaling.kind is none
-// expect: require<8, 0>|factor=8L, kind=0L
+// expect: require<8, 0>|factor=8, kind=0
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

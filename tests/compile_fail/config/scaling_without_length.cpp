@@ -1,6 +1,6 @@
 // A scaling that needs the context of the first training.
 // expect: llm::Config: rope_scaling.kind llama3 and yarn need original_max_seq_len
-// expect: require<0, 1>|original_max_seq_len=0L, minimum=1L
+// expect: require<0, 1>|original_max_seq_len=0, minimum=1
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

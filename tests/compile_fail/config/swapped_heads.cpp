@@ -1,6 +1,6 @@
 // Query and KV heads the wrong way round.
 // expect: llm::Config: n_kv_heads is larger than n_heads: are they swapped
-// expect: require<4, 12>|n_heads=4L, n_kv_heads=12L
+// expect: require<4, 12>|n_heads=4, n_kv_heads=12
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

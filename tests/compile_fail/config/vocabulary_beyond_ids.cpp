@@ -1,6 +1,6 @@
 // More tokens than 32-bit ids.
 // expect: llm::Config: vocab_size exceeds the range of 32-bit token ids
-// expect: require<2147483648, 2147483647>|vocab_size=2147483648L, maximum=2147483647L
+// expect: require<2147483648, 2147483647>|vocab_size=2147483648, maximum=2147483647
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

@@ -1,6 +1,6 @@
 // A RoPE base of zero.
 // expect: llm::Config: rope_theta must be greater than 0 and finite
-// expect: require<0, 0>|rope_theta=0L, limit=0L
+// expect: require<0, 0>|rope_theta=0, limit=0
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

@@ -1,6 +1,6 @@
 // A model with multi-head latent attention, which is counted but not built yet.
 // expect: llm::LLM: multi-head latent attention is counted but not built yet
-// expect: require<16, 0>|kv_rank=16L, built=0L
+// expect: require<16, 0>|kv_rank=16, built=0
 #include <llm/backend/reference/reference.hpp>
 #include <llm/model/llm.hpp>
 

@@ -1,6 +1,6 @@
 // A model of a config that is counted but not built yet: a mixture of experts.
 // expect: llm::LLM: a mixture of experts is counted but not built yet
-// expect: require<8, 0>|count=8L, built=0L
+// expect: require<8, 0>|count=8, built=0
 #include <llm/backend/reference/reference.hpp>
 #include <llm/model/llm.hpp>
 

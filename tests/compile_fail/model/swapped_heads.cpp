@@ -1,6 +1,6 @@
 // A model whose query and KV heads are swapped.
 // expect: llm::Config: n_kv_heads is larger than n_heads: are they swapped
-// expect: require<2, 6>|n_heads=2L, n_kv_heads=6L
+// expect: require<2, 6>|n_heads=2, n_kv_heads=6
 #include <llm/backend/reference/reference.hpp>
 #include <llm/model/llm.hpp>
 

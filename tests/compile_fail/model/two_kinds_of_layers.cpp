@@ -1,6 +1,6 @@
 // A model whose layers alternate between a window and full attention, as Gemma 2.
 // expect: llm::LLM: layers of two kinds are not built yet: full_attention_every must be 0
-// expect: require<2, 0>|full_attention_every=2L, built=0L
+// expect: require<2, 0>|full_attention_every=2, built=0
 #include <llm/backend/reference/reference.hpp>
 #include <llm/model/llm.hpp>
 
