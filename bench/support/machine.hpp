@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include <llm/backend/cpu/cpu.hpp>
+#include <llm/tensor/host_memory.hpp>
+#include <llm/tensor/storage.hpp>
 
 namespace bench {
 
@@ -48,11 +51,24 @@ inline double peak_flops() {
   });
 }
 
-/// Bytes a second that all threads read from memory.
+/// Bytes a second that all threads read from memory, in the pages that tensors lie in.
 inline double read_bandwidth() {
-  const std::int64_t n = 1 << 26;
-  const std::vector<float> x(n, 1.0f);
-  return 4.0 * static_cast<double>(n) / seconds([&] { llm::Cpu::sum<float>(x.data(), n); });
+  constexpr std::int64_t bytes = std::int64_t{1} << 28, words = bytes / 8;
+  const auto buffer = llm::detail::Pool<llm::HostMemory>::instance().allocate(bytes);
+  auto* const x = static_cast<std::uint64_t*>(buffer->data);
+  std::fill(x, x + words, std::uint64_t{1});
+  const int threads = llm::num_threads();
+  const std::int64_t part = words / threads;
+  std::vector<std::uint64_t> sums(static_cast<std::size_t>(8 * threads));  // a cache line for each thread
+  const double time = seconds([&] {
+    llm::cpu::parallel_for(threads, 1 << 30, [&](std::int64_t i) {
+      std::uint64_t sum = 0;  // of integers: a compiler may add them in any order, so several at a time
+      for (std::int64_t at = i * part; at < (i + 1) * part; ++at) sum += x[at];
+      sums[static_cast<std::size_t>(8 * i)] = sum;
+    });
+  });
+  if (sums[0] != static_cast<std::uint64_t>(part)) std::abort();  // also keeps the loop
+  return 8.0 * static_cast<double>(part * threads) / time;
 }
 
 }  // namespace bench

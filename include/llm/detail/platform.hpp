@@ -6,6 +6,9 @@
 #if defined(_WIN32)
 #include <malloc.h>
 #endif
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #if defined(__FAST_MATH__)
 #error "llm: -ffast-math (and -Ofast) breaks the -inf of attention masks and the NaN checks of training; build without it"
@@ -56,6 +59,17 @@ inline void* aligned_allocate(std::size_t alignment, std::size_t bytes) noexcept
   return _aligned_malloc(bytes, alignment);
 #else
   return std::aligned_alloc(alignment, bytes);
+#endif
+}
+
+/// The size of the system's big pages, where it gives them to those who ask.
+inline constexpr std::size_t big_page = std::size_t{2} << 20;
+
+/// Asks for big pages under a block that begins at one; the system may do it or not. Reading memory in small pages takes up to twice as
+/// long.
+inline void prefer_big_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  madvise(memory, bytes / big_page * big_page, MADV_HUGEPAGE);  // whole pages alone, so that none is paid for that is not asked for
 #endif
 }
 

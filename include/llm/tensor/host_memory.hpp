@@ -14,14 +14,18 @@ namespace llm {
 struct HostMemory {
   /// A cache line, and the widest vector register.
   static constexpr std::size_t alignment = 64;
+  /// Blocks from this size on lie in big pages where the system gives them.
+  static constexpr std::size_t big_block = 2 * detail::big_page;
 
   /// `bytes` bytes of uninitialised memory, 64-byte aligned; never null, not even for 0 bytes. Throws llm::Error naming the bytes asked
   /// for.
   static void* allocate(std::size_t bytes) {
     if (bytes > SIZE_MAX - alignment) out_of_memory(bytes);
     const std::size_t whole_lines = (bytes + alignment - 1) / alignment * alignment;
-    void* memory = detail::aligned_allocate(alignment, whole_lines == 0 ? alignment : whole_lines);
+    const bool big = bytes >= big_block;
+    void* memory = detail::aligned_allocate(big ? detail::big_page : alignment, whole_lines == 0 ? alignment : whole_lines);
     if (memory == nullptr) out_of_memory(bytes);
+    if (big) detail::prefer_big_pages(memory, bytes);
     return memory;
   }
 

@@ -18,6 +18,15 @@ TEST_CASE("host memory is 64-byte aligned and writable to its end") {
   HostMemory::release(nullptr, 0);
 }
 
+TEST_CASE("big blocks begin at a big page, so that all of one can lie in such pages") {
+  for (const std::size_t bytes : {HostMemory::big_block, HostMemory::big_block + 1, 3 * HostMemory::big_block - 1}) {
+    void* memory = HostMemory::allocate(bytes);
+    CHECK(reinterpret_cast<std::uintptr_t>(memory) % llm::detail::big_page == 0);
+    std::memset(memory, 1, bytes);
+    HostMemory::release(memory, bytes);
+  }
+}
+
 TEST_CASE("host memory that cannot be had is an llm::Error naming the bytes") {
   const volatile std::size_t half = SIZE_MAX / 2 + 1;  // volatile: compilers warn of a constant this large
   CHECK_THROWS_AS(HostMemory::allocate(half), llm::Error);
