@@ -53,12 +53,13 @@
 
 namespace llm::detail {
 
-/// Uninitialised memory, or null. `alignment` is a power of two and divides `bytes`.
+/// Uninitialised memory, or null. `alignment` is a power of two and at least that of a pointer.
 inline void* aligned_allocate(std::size_t alignment, std::size_t bytes) noexcept {
 #if defined(_WIN32)
   return _aligned_malloc(bytes, alignment);
 #else
-  return std::aligned_alloc(alignment, bytes);
+  void* memory = nullptr;  // posix_memalign, since std::aligned_alloc wants the size to be a multiple of the alignment
+  return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
 #endif
 }
 
