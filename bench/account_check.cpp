@@ -17,7 +17,6 @@
 #include <llm/configs/seed.hpp>
 #include <llm/configs/train.hpp>
 #include <llm/model.hpp>
-#include <llm/model/account_plan.hpp>
 #include <llm/train/adamw.hpp>
 #include <llm/train/clip.hpp>
 

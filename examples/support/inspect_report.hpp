@@ -13,7 +13,6 @@
 #include <llm/core/error.hpp>
 #include <llm/io/tensor_check.hpp>
 #include <llm/model/account.hpp>
-#include <llm/model/account_plan.hpp>
 #include <llm/model/config.hpp>
 #include <llm/model/rules.hpp>
 

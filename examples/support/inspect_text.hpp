@@ -39,13 +39,8 @@ inline std::string shown(std::string_view text) {
 /// The fields that are not the default, and those without one.
 inline std::string fields_text(const llm::Config& config) {
   std::string out;
-  const llm::Config plain;
-  llm::for_each_field(config, [&](std::string_view field, const auto& value) {
-    const std::string text = llm::detail::field_text(value);
-    llm::for_each_field(plain, [&](std::string_view other, const auto& standard) {
-      if (other != field || text == llm::detail::field_text(standard)) return;
-      out += llm::detail::concat(out.empty() ? "" : " ", field, "=", text);
-    });
+  llm::for_each_difference(config, llm::Config{}, [&](const char* field, const auto& value, const auto&) {
+    out += llm::detail::concat(out.empty() ? "" : " ", field, "=", llm::detail::field_text(value));
   });
   return out;
 }

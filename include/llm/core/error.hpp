@@ -72,6 +72,14 @@ std::string concat(const Parts&... parts) {
   return out;
 }
 
+/// An integer with its digits in groups of three: 502193664 -> "502,193,664".
+inline std::string grouped(std::int64_t number, char separator = ',') {
+  std::string text = std::to_string(number);
+  const std::size_t digits_from = number < 0 ? 1 : 0;
+  for (std::size_t at = text.size(); at > digits_from + 3;) text.insert(at -= 3, 1, separator);
+  return text;
+}
+
 /// A string of a file in quotes, cut and freed of control characters (C0, DEL and, in UTF-8, C1), so that a message stays one readable
 /// line and commands no terminal.
 inline std::string in_quotes(std::string_view text) {

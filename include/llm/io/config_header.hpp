@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include <llm/core/dtype.hpp>
 #include <llm/core/error.hpp>
@@ -46,13 +45,6 @@ inline void require_identifier(std::string_view name) {
                             " cannot name a config: expected a C++ identifier that begins with a letter, has no '__' and is no keyword"));
 }
 
-/// 502193664 -> "502'193'664".
-inline std::string number(std::int64_t value) {
-  std::string out = std::to_string(value);
-  for (std::size_t at = out.size(), stop = value < 0 ? 4 : 3; at > stop; at -= 3) out.insert(at - 3, 1, '\'');
-  return out;
-}
-
 /// A value as a C++ expression that is exactly it.
 template <class V>
 std::string literal(const char* field, const V& value) {
@@ -83,14 +75,7 @@ std::string literal(const char* field, const V& value) {
 class Initialisers {
  public:
   explicit Initialisers(const Config& config) {
-    const Config plain;
-    std::vector<std::string> defaults;
-    for_each_field(plain, [&](const char* field, const auto& value) { defaults.push_back(literal(field, value)); });
-    std::size_t at = 0;
-    for_each_field(config, [&](const char* field, const auto& value) {
-      std::string text = literal(field, value);
-      if (text != defaults[at++]) add(field, text);
-    });
+    for_each_difference(config, Config{}, [&](const char* field, const auto& value, const auto&) { add(field, literal(field, value)); });
     close_part();
   }
   const std::string& text() const { return text_; }
@@ -130,8 +115,8 @@ inline std::string config_header(const PublishedConfig& model, std::string_view 
   namespace header = detail::config_header;
   header::require_identifier(name);
   require_valid(model.config, model.source);
-  const std::string parameters = header::number(parameter_count(model.config).total);
-  const std::string bytes = header::number(kv_cache_bytes_per_token(model.config, DType::bf16));
+  const std::string parameters = detail::grouped(parameter_count(model.config).total, '\'');
+  const std::string bytes = detail::grouped(kv_cache_bytes_per_token(model.config, DType::bf16), '\'');
   return detail::concat("// The config of ", detail::in_quotes(model.source), ", written by a program.\n",
                         "#pragma once\n\n#include <llm/model/account.hpp>\n#include <llm/model/config.hpp>\n\n",
                         "inline constexpr llm::Config ", name, "{\n", header::Initialisers(model.config).text(), "};\n",

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include <llm/core/error.hpp>
 #include <llm/io/expected_tensors.hpp>
 #include <llm/io/found_tensors.hpp>
+#include <llm/io/name_order.hpp>
 #include <llm/io/published_config.hpp>
 
 namespace llm {
@@ -72,10 +72,12 @@ namespace detail {
 class TensorChecker {
  public:
   TensorChecker(const PublishedConfig& model, TensorNames names, std::span<const FoundTensor> found, const TensorCheckOptions& options)
-      : model_(model), found_(found), options_(options), layout_{.names = names}, seen_(found.size(), false) {
-    for (std::size_t i = 0; i < found.size(); ++i) order_.push_back(i);
-    std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return name(a) < name(b); });
-  }
+      : model_(model),
+        found_(found),
+        options_(options),
+        layout_{.names = names},
+        order_(order_by_name(found, [this](const FoundTensor& tensor) { return name(tensor); })),
+        seen_(found.size(), false) {}
 
   TensorCheck operator()() {
     sum_dtypes();
@@ -89,14 +91,11 @@ class TensorChecker {
 
  private:
   /// A name without the prefix of the options, if it has that.
-  std::string_view name(std::size_t i) const {
-    const std::string_view whole = found_[i].name;
-    return whole.starts_with(options_.prefix) ? whole.substr(options_.prefix.size()) : whole;
+  std::string_view name(const FoundTensor& tensor) const {
+    return tensor.name.starts_with(options_.prefix) ? tensor.name.substr(options_.prefix.size()) : tensor.name;
   }
-  std::optional<std::size_t> find(std::string_view wanted) const {
-    const auto at = std::lower_bound(order_.begin(), order_.end(), wanted, [&](std::size_t i, std::string_view w) { return name(i) < w; });
-    if (at == order_.end() || name(*at) != wanted) return std::nullopt;
-    return *at;
+  const FoundTensor* find(std::string_view wanted) const {
+    return find_by_name(found_, order_, wanted, [this](const FoundTensor& tensor) { return name(tensor); });
   }
 
   void add(TensorFault fault, std::string_view tensor, std::string_view text) {
@@ -120,7 +119,7 @@ class TensorChecker {
   void duplicates() {
     for (std::size_t i = 1; i < order_.size(); ++i) {
       const FoundTensor &first = found_[order_[i - 1]], &again = found_[order_[i]];
-      if (name(order_[i - 1]) != name(order_[i])) continue;
+      if (name(first) != name(again)) continue;
       seen_[order_[i]] = true;
       add(TensorFault::duplicate, first.name, concat("duplicate: ", in_quotes(first.name), " is in ", first.file, " and in ", again.file));
     }
@@ -141,13 +140,13 @@ class TensorChecker {
   void compare(const ExpectedTensor& expected) {
     const bool copy = !expected.copy_of.empty();
     if (!copy) result_.expected_parameters += elements_of(expected.shape);
-    const auto at = find(expected.name);
-    if (!at) {
+    const FoundTensor* const at = find(expected.name);
+    if (at == nullptr) {
       if (!copy) add(TensorFault::missing, expected.name, concat("missing: ", in_quotes(expected.name), " ", extents_text(expected.shape)));
       return;
     }
-    seen_[*at] = true;
-    const FoundTensor& tensor = found_[*at];
+    seen_[static_cast<std::size_t>(at - found_.data())] = true;
+    const FoundTensor& tensor = *at;
     if (!copy) count(tensor);
     if (!std::equal(tensor.shape.begin(), tensor.shape.end(), expected.shape.begin(), expected.shape.end()))
       return misshaped(tensor, expected);
@@ -169,9 +168,9 @@ class TensorChecker {
 
   /// A tied head may stand in the file once more: as an equal copy, else nobody knows which of the two was meant.
   void compare_copy(const FoundTensor& copy, const ExpectedTensor& expected) {
-    const auto original = find(expected.copy_of);
-    if (!original) return;  // reported as missing
-    const FoundTensor& first = found_[*original];
+    const FoundTensor* const original = find(expected.copy_of);
+    if (original == nullptr) return;  // reported as missing
+    const FoundTensor& first = *original;
     const bool readable = options_.compare_copies && !first.bytes.empty() && !copy.bytes.empty();
     if (first.dtype != copy.dtype || (readable && !equal_bytes(first, copy)))
       return add(
@@ -184,7 +183,7 @@ class TensorChecker {
     for (const std::size_t i : order_) {
       if (seen_[i]) continue;
       const FoundTensor& tensor = found_[i];
-      if (beside_the_model(name(i), model_.config, model_.family, layout_.names)) {
+      if (beside_the_model(name(tensor), model_.config, model_.family, layout_.names)) {
         ++result_.beside;
         continue;
       }
@@ -210,8 +209,8 @@ class TensorChecker {
   std::span<const FoundTensor> found_;
   const TensorCheckOptions& options_;
   TensorLayout layout_;
-  std::vector<bool> seen_;
   std::vector<std::size_t> order_;  // of the found tensors, by name
+  std::vector<bool> seen_;
   TensorCheck result_;
 };
 

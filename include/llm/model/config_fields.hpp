@@ -175,17 +175,24 @@ std::string field_text(const V& value) {
 
 }  // namespace detail
 
+/// Calls f(field, value in a, the text of the value in b) for every field in which two configs differ, in the order of their declaration.
+template <class F>
+void for_each_difference(const Config& a, const Config& b, F&& f) {
+  std::vector<std::string> texts;
+  for_each_field(b, [&](const char*, const auto& value) { texts.push_back(detail::field_text(value)); });
+  std::size_t at = 0;
+  for_each_field(a, [&](const char* field, const auto& value) {
+    const std::string& other = texts[at++];
+    if (detail::field_text(value) != other) f(field, value, other);
+  });
+}
+
 /// What is different: "d_model is 128 in A, 64 in B; qk_norm is true in A, false in B". Empty when both mean the same model.
 inline std::string config_differences(const Config& a, std::string_view name_of_a, const Config& b, std::string_view name_of_b) {
-  std::vector<std::string> texts;
-  const Config left = resolved(a), right = resolved(b);
-  for_each_field(left, [&](const char*, const auto& value) { texts.push_back(detail::field_text(value)); });
   std::string out;
-  std::size_t at = 0;
-  for_each_field(right, [&](const char* field, const auto& value) {
-    const std::string mine = texts[at++], other = detail::field_text(value);
-    if (mine == other) return;
-    out += detail::concat(out.empty() ? "" : "; ", field, " is ", mine, " in ", name_of_a, ", ", other, " in ", name_of_b);
+  for_each_difference(resolved(a), resolved(b), [&](const char* field, const auto& mine, const std::string& other) {
+    out +=
+        detail::concat(out.empty() ? "" : "; ", field, " is ", detail::field_text(mine), " in ", name_of_a, ", ", other, " in ", name_of_b);
   });
   return out;
 }

@@ -22,13 +22,6 @@ struct VerifyOptions {
 
 namespace detail {
 
-inline std::string grouped(std::int64_t number) {
-  std::string text = std::to_string(number);
-  const std::size_t digits_from = number < 0 ? 1 : 0;
-  for (std::size_t at = text.size(); at > digits_from + 3;) text.insert(at -= 3, ",");
-  return text;
-}
-
 /// printf of one number.
 inline std::string number(const char* format, double value) {
   char text[64];

@@ -20,10 +20,8 @@ struct HostMemory {
   /// `bytes` bytes of uninitialised memory, 64-byte aligned; never null, not even for 0 bytes. Throws llm::Error naming the bytes asked
   /// for.
   static void* allocate(std::size_t bytes) {
-    if (bytes > SIZE_MAX - alignment) out_of_memory(bytes);
-    const std::size_t whole_lines = (bytes + alignment - 1) / alignment * alignment;
     const bool big = bytes >= big_block;
-    void* memory = detail::aligned_allocate(big ? detail::big_page : alignment, whole_lines == 0 ? alignment : whole_lines);
+    void* memory = detail::aligned_allocate(big ? detail::big_page : alignment, bytes == 0 ? 1 : bytes);
     if (memory == nullptr) out_of_memory(bytes);
     if (big) detail::prefer_big_pages(memory, bytes);
     return memory;
