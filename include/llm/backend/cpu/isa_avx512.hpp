@@ -21,7 +21,7 @@ namespace llm::cpu::avx512 {
 #undef LLM_SIMD_WIDTH
 #undef LLM_SIMD_X86
 
-struct Kernels : Elementwise, Activations, Rows, Rotations, AttentionRows, Product {
+struct Kernels : Elementwise, Activations, Rows, Rotations, AttentionRows, Product, DotRows {
   template <class T>
   using Weights = PlainWeights<T>;
   using QuantizedWeights = Q8Weights;

@@ -22,7 +22,7 @@ namespace llm::cpu::portable {
 #undef LLM_SIMD
 #undef LLM_SIMD_WIDTH
 
-struct Kernels : Elementwise, Activations, Rows, Rotations, AttentionRows, Product {
+struct Kernels : Elementwise, Activations, Rows, Rotations, AttentionRows, Product, DotRows {
   template <class T>
   using Weights = PlainWeights<T>;
   using QuantizedWeights = Q8Weights;

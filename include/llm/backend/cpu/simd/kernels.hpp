@@ -7,6 +7,7 @@
 //
 #include <llm/backend/cpu/simd/activation.hpp>
 #include <llm/backend/cpu/simd/attention.hpp>
+#include <llm/backend/cpu/simd/dot_rows.hpp>
 #include <llm/backend/cpu/simd/elementwise.hpp>
 #include <llm/backend/cpu/simd/product.hpp>
 #include <llm/backend/cpu/simd/product_plain.hpp>

@@ -29,43 +29,6 @@ struct Product {
       for (std::int64_t j = 0; j < cols; ++j) c[i * c_stride + j] = add ? c[i * c_stride + j] + sums[j] : sums[j];
     }
   }
-
-  template <class Row, class T>
-  static void dot_rows(std::int64_t M, std::int64_t N, std::int64_t K, const float* x, std::int64_t x_stride, Row w, const T* bias, T* y,
-                       std::int64_t y_stride) {
-    for (std::int64_t n = 0; n < N; ++n) {
-      const Row row = w.at(n);
-      for (std::int64_t m = 0; m < M; ++m) {
-        float sum = 0;
-        for (std::int64_t k = 0; k < K; ++k) sum += x[m * x_stride + k] * row.load_full(k);
-        y[m * y_stride + n] = T(bias == nullptr ? sum : sum + static_cast<float>(bias[n]));
-      }
-    }
-  }
-
-  template <class Row>
-  static void decode_row(Row row, float* y, std::int64_t n) {
-    for (std::int64_t k = 0; k < n; ++k) y[k] = row.load_full(k);
-  }
-};
-
-template <class T>
-struct PlainWeights {
-  const T* data;
-  std::int64_t stride;
-  PlainWeights at(std::int64_t n) const { return {data + n * stride, stride}; }
-  float load_full(std::int64_t k) const { return static_cast<float>(data[k]); }
-};
-
-struct Q8Weights {
-  const std::byte* data;
-  std::int64_t stride;  // bytes
-  Q8Weights at(std::int64_t n) const { return {data + n * stride, stride}; }
-  float load_full(std::int64_t k) const {
-    BlockQ8_0 block;
-    std::memcpy(&block, data + k / 32 * 34, sizeof(block));
-    return static_cast<float>(block.scale) * static_cast<float>(block.q[k % 32]);
-  }
 };
 
 #endif
