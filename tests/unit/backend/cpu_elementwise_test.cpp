@@ -1,4 +1,5 @@
 // The CPU backend's elementwise kernels against the reference in double.
+#include <bit>
 #include <cmath>
 
 #include "cpu_support.hpp"
@@ -164,6 +165,21 @@ TEST_CASE("conversion rounds to nearest even and keeps infinities and NaN") {
     llm::Cpu::convert<float, llm::bf16>(back.data(), got.data(), 100);
     llm::Reference::convert<float, llm::bf16>(want_back.data(), got.data(), 100);
     CHECK(bits(back) == bits(want_back));
+  });
+}
+
+TEST_CASE("every f16 number widens to its value, and NaN to NaN") {
+  for_each_isa([] {
+    std::vector<llm::f16> x(1 << 16);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i].bits = static_cast<std::uint16_t>(i);
+    std::vector<float> got(x.size());
+    llm::Cpu::convert<float, llm::f16>(got.data(), x.data(), 1 << 16);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const float want = x[i];
+      wrong += std::isnan(want) ? !std::isnan(got[i]) : std::bit_cast<std::uint32_t>(got[i]) != std::bit_cast<std::uint32_t>(want);
+    }
+    CHECK(wrong == 0);
   });
 }
 

@@ -56,7 +56,7 @@ void convert_some(To* y, const From* x, std::int64_t n) {
     std::memcpy(static_cast<void*>(y), x, static_cast<std::size_t>(n) * sizeof(To));
   else if constexpr (std::is_same_v<From, float> && std::is_same_v<To, bf16>)
     with_vectors([&](auto kernels) { kernels.template narrow<To>(x, 1.0f, y, n, false); });
-  else if constexpr (std::is_same_v<From, bf16> && std::is_same_v<To, float>)
+  else if constexpr ((std::is_same_v<From, bf16> || std::is_same_v<From, f16>)&&std::is_same_v<To, float>)
     with_vectors([&](auto kernels) { kernels.template widen<From>(x, y, n); });
   else
     reference::convert(y, x, n);

@@ -13,11 +13,13 @@ namespace llm::cpu {
 
 /// Decodes one row of stored weights.
 inline void decode_row(DType format, const std::byte* row, float* out, std::int64_t K) {
-  if (format != DType::q8_0 && format != DType::bf16) return dequantize_row(format, row, out, K);
+  if (format != DType::q8_0 && format != DType::bf16 && format != DType::f16) return dequantize_row(format, row, out, K);
   with_vectors([&](auto kernels) {
     using Weights = typename decltype(kernels)::QuantizedWeights;
     if (format == DType::bf16)
       kernels.template widen<bf16>(reinterpret_cast<const bf16*>(row), out, K);
+    else if (format == DType::f16)
+      kernels.template widen<f16>(reinterpret_cast<const f16*>(row), out, K);
     else
       kernels.decode_row(Weights{row, 0}, out, K);
   });

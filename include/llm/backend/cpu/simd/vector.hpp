@@ -33,6 +33,18 @@ LLM_SIMD vf load(const bf16* p) {
 #endif
   return (vf)(wide << 16);
 }
+LLM_SIMD vf load(const f16* p) {
+#if defined(LLM_SIMD_X86)
+  vf wide;
+  __asm__("vcvtph2ps %1, %0" : "=v"(wide) : "m"(*reinterpret_cast<const vh_anywhere*>(p)));
+  return wide;
+#else
+  const vu half = __builtin_convertvector(*reinterpret_cast<const vh_anywhere*>(p), vu);
+  const vu infinite = (vu)((half & 0x7c00u) == 0x7c00u) & 0x7f800000u;
+  const vu magnitude = (vu)((vf)((half & 0x7fffu) << 13) * 0x1p112f);  // the exponent's bias is 127 here, 15 there
+  return (vf)(magnitude | infinite | (half & 0x8000u) << 16);
+#endif
+}
 LLM_SIMD vf load_signed_bytes(const std::byte* p) {
 #if defined(LLM_SIMD_X86)
   vi wide;
@@ -108,6 +120,7 @@ LLM_SIMD vf as_float(vi v) { return std::bit_cast<float>(v); }
 LLM_SIMD vi as_int(vf v) { return std::bit_cast<std::int32_t>(v); }
 LLM_SIMD vf load(const float* p) { return *p; }
 LLM_SIMD vf load(const bf16* p) { return *p; }
+LLM_SIMD vf load(const f16* p) { return *p; }
 LLM_SIMD void store(float* p, vf v) { *p = v; }
 LLM_SIMD void store(bf16* p, vf v) { *p = bf16(v); }
 LLM_SIMD vf rounded_to(const bf16*, vf v) { return bf16(v); }
