@@ -1,6 +1,6 @@
 // Speed of the CPU backend's kernels beside the limits of this machine: multiply-adds a second, and bytes read a second.
 //
-//   kernel_bench [threads] [portable | avx2 | avx512]
+//   kernel_bench [threads] [portable | avx2 | avx512 | avx512_bf16]
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
   for (const llm::cpu::Isa isa : llm::cpu::all_isas)
     if (argc > 2 && llm::cpu::to_string(isa) == argv[2]) llm::cpu::set_isa(isa), known = true;
   if (!known) {
-    std::fprintf(stderr, "kernel_bench: %s is none of portable, avx2, avx512\n", argv[2]);
+    std::fprintf(stderr, "kernel_bench: %s is none of portable, avx2, avx512, avx512_bf16\n", argv[2]);
     return 2;
   }
   const double limit = bench::peak_flops() * 1e-9, bandwidth = bench::read_bandwidth() * 1e-9;

@@ -16,6 +16,7 @@ template <class F>
 decltype(auto) with_vectors(const F& f) {
   switch (current_isa()) {
 #if LLM_X86
+    case Isa::avx512_bf16:
     case Isa::avx512:
       return f(avx512::Kernels{});
     case Isa::avx2:

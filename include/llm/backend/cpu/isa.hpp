@@ -14,9 +14,10 @@
 
 namespace llm::cpu {
 
-enum class Isa : int { portable, avx2, avx512 };
+/// Each includes the ones before it. avx512_bf16 is avx512 but for products of bf16 matrices.
+enum class Isa : int { portable, avx2, avx512, avx512_bf16 };
 
-inline constexpr Isa all_isas[] = {Isa::portable, Isa::avx2, Isa::avx512};
+inline constexpr Isa all_isas[] = {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_bf16};
 
 constexpr std::string_view to_string(Isa isa) {
   switch (isa) {
@@ -26,6 +27,8 @@ constexpr std::string_view to_string(Isa isa) {
       return "avx2";
     case Isa::avx512:
       return "avx512";
+    case Isa::avx512_bf16:
+      return "avx512_bf16";
   }
   return "?";
 }
@@ -43,9 +46,10 @@ inline bool has_isa(Isa isa) {
 #if LLM_X86
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   if (isa == Isa::avx2) return avx2;
-  if (isa == Isa::avx512)
-    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  if (isa == Isa::avx512) return avx512;
+  if (isa == Isa::avx512_bf16) return avx512 && __builtin_cpu_supports("avx512bf16");
 #endif
   return isa == Isa::portable;
 }
@@ -61,9 +65,12 @@ inline Isa detect_isa() {
   if (const char* wanted = std::getenv("LLM_ISA"); wanted != nullptr && *wanted != '\0') {
     for (const Isa isa : all_isas)
       if (to_string(isa) == wanted) return checked_isa(isa);
-    throw ValueError(detail::concat("llm: LLM_ISA=", wanted, " is none of portable, avx2, avx512"));
+    throw ValueError(detail::concat("llm: LLM_ISA=", wanted, " is none of portable, avx2, avx512, avx512_bf16"));
   }
-  return has_isa(Isa::avx512) ? Isa::avx512 : has_isa(Isa::avx2) ? Isa::avx2 : Isa::portable;
+  Isa widest = Isa::portable;
+  for (const Isa isa : all_isas)
+    if (has_isa(isa)) widest = isa;
+  return widest;
 }
 
 LLM_SHARED inline std::atomic<int> chosen_isa{-1};

@@ -137,7 +137,7 @@ void product(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<T> a, const 
 #if LLM_X86
   if constexpr (!std::is_same_v<T, double>) {
     const Isa isa = current_isa();
-    if (isa == Isa::avx512 && K > 0) return packed_product<avx512::Kernels>(M, N, K, a, right, out);
+    if (isa >= Isa::avx512 && K > 0) return packed_product<avx512::Kernels>(M, N, K, a, right, out);
     if (isa == Isa::avx2 && K > 0) return packed_product<avx2::Kernels>(M, N, K, a, right, out);
   }
 #endif
