@@ -168,6 +168,25 @@ TEST_CASE("conversion rounds to nearest even and keeps infinities and NaN") {
   });
 }
 
+TEST_CASE("floats of every kind, and of every length of a rest, round to the bf16 of the reference") {
+  for_each_isa([] {
+    std::vector<float> x;
+    for (std::uint32_t upper = 0; upper < 0x10000; upper += 13)  // every exponent: zero, subnormal, infinite, NaN
+      for (const std::uint32_t lower : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) x.push_back(std::bit_cast<float>(upper << 16 | lower));
+    const auto n = static_cast<std::int64_t>(x.size());
+    std::vector<llm::bf16> got(x.size()), want(x.size());
+    llm::Cpu::convert<llm::bf16, float>(got.data(), x.data(), n);
+    llm::Reference::convert<llm::bf16, float>(want.data(), x.data(), n);
+    CHECK(bits(got) == bits(want));
+    for (std::int64_t length = 0; length < 40; ++length) {
+      std::vector<llm::bf16> some(50, llm::bf16(7.0f));
+      llm::Cpu::convert<llm::bf16, float>(some.data(), x.data(), length);
+      for (std::int64_t i = 0; i < 50; ++i)
+        REQUIRE(some[static_cast<std::size_t>(i)].bits == (i < length ? want[static_cast<std::size_t>(i)].bits : llm::bf16(7.0f).bits));
+    }
+  });
+}
+
 TEST_CASE("every f16 number widens to its value, and NaN to NaN") {
   for_each_isa([] {
     std::vector<llm::f16> x(1 << 16);

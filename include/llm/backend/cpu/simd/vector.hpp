@@ -54,9 +54,19 @@ LLM_SIMD vf load_signed_bytes(const std::byte* p) {
 #endif
   return __builtin_convertvector(wide, vf);
 }
+#if LLM_SIMD_WIDTH == 16
+template <std::size_t... I>
+LLM_SIMD vh upper_halves(vu v, std::index_sequence<I...>) {
+  typedef std::uint16_t halves __attribute__((vector_size(LLM_SIMD_WIDTH * 4)));
+  return __builtin_shufflevector((halves)v, (halves)v, (2 * static_cast<int>(I) + 1)...);  // one instruction, also of g++ 12
+}
+LLM_SIMD vh upper_halves(vu v) { return upper_halves(v, std::make_index_sequence<width>{}); }
+#else
+LLM_SIMD vh upper_halves(vu v) { return __builtin_convertvector(v >> 16, vh); }
+#endif
 LLM_SIMD vh to_bf16(vf v) {  // round to nearest even, NaN stays NaN
-  const vu u = (vu)v, rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16, nan = (u >> 16) | 0x40u;
-  return __builtin_convertvector((u & 0x7fffffffu) > 0x7f800000u ? nan : rounded, vh);
+  const vu u = (vu)v, rounded = u + 0x7fffu + ((u >> 16) & 1u);
+  return upper_halves(v != v ? u | 0x400000u : rounded);
 }
 LLM_SIMD void store(bf16* p, vf v) { *reinterpret_cast<vh_anywhere*>(p) = to_bf16(v); }
 LLM_SIMD vf rounded_to(const bf16*, vf v) { return (vf)(__builtin_convertvector(to_bf16(v), vu) << 16); }
@@ -157,21 +167,65 @@ LLM_SIMD float multiply_add_one(float a, float b, float c) {
 #endif
 }
 
+#if LLM_SIMD_WIDTH == 16
+LLM_SIMD std::uint16_t first_lanes(std::int64_t left) { return static_cast<std::uint16_t>((1u << left) - 1); }
+LLM_SIMD vf load_part(const float* p, std::int64_t left) {
+  vf v;
+  __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(v) : "m"(*reinterpret_cast<const vf_anywhere*>(p)), "Yk"(first_lanes(left)));
+  return v;
+}
+LLM_SIMD vf load_part(const bf16* p, std::int64_t left) {
+  vu v;
+  __asm__("vpmovzxwd %1, %0%{%2%}%{z%}" : "=v"(v) : "m"(*reinterpret_cast<const vh_anywhere*>(p)), "Yk"(first_lanes(left)));
+  return (vf)(v << 16);
+}
+LLM_SIMD vf load_part(const f16* p, std::int64_t left) {
+  vf v;
+  __asm__("vcvtph2ps %1, %0%{%2%}%{z%}" : "=v"(v) : "m"(*reinterpret_cast<const vh_anywhere*>(p)), "Yk"(first_lanes(left)));
+  return v;
+}
+LLM_SIMD void store_part(float* p, vf v, std::int64_t left) {
+  __asm__("vmovups %1, %0%{%2%}" : "+m"(*reinterpret_cast<vf_anywhere*>(p)) : "v"(v), "Yk"(first_lanes(left)));
+}
+LLM_SIMD void store_part(bf16* p, vf v, std::int64_t left) {
+  __asm__("vmovdqu16 %1, %0%{%2%}" : "+m"(*reinterpret_cast<vh_anywhere*>(p)) : "v"(to_bf16(v)), "Yk"(first_lanes(left)));
+}
+#elif LLM_SIMD_WIDTH > 1
+// The empty statement keeps a compiler from making a call of memcpy out of a few elements: that costs more than they do, and constants in
+// vector registers do not outlive it.
+template <class T>
+LLM_SIMD vf load_part(const T* p, std::int64_t left) {
+  T part[width] = {};
+  for (std::int64_t i = 0; i < left; ++i) {
+    part[i] = p[i];
+    __asm__ volatile("");
+  }
+  return load(part);
+}
+template <class T>
+LLM_SIMD void store_part(T* p, vf v, std::int64_t left) {
+  T part[width];
+  store(part, v);
+  for (std::int64_t i = 0; i < left; ++i) {
+    p[i] = part[i];
+    __asm__ volatile("");
+  }
+}
+#endif
+
 /// The first `left` elements at p, the rest 0.
 template <class T>
 LLM_SIMD vf load(const T* p, std::int64_t left) {
-  if (left >= width) return load(p);
-  T part[width] = {};
-  for (std::int64_t i = 0; i < left; ++i) part[i] = p[i];
-  return load(part);
+  if constexpr (width > 1)
+    if (left < width) return load_part(p, left);
+  return load(p);
 }
 /// Stores the first `left` elements.
 template <class T>
 LLM_SIMD void store(T* p, vf v, std::int64_t left) {
-  if (left >= width) return store(p, v);
-  T part[width];
-  store(part, v);
-  for (std::int64_t i = 0; i < left; ++i) p[i] = part[i];
+  if constexpr (width > 1)
+    if (left < width) return store_part(p, v, left);
+  store(p, v);
 }
 /// The gradient convention: over what is there, or on top of it.
 template <class T>
