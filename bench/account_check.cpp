@@ -18,7 +18,6 @@
 #include <llm/configs/train.hpp>
 #include <llm/model.hpp>
 #include <llm/train/adamw.hpp>
-#include <llm/train/clip.hpp>
 
 #include "support/machine.hpp"
 
@@ -96,8 +95,7 @@ Time training(const Options& o) {
       llm::Tape tape;
       tape.backward(model.loss(inputs, targets));
     }
-    llm::clip_grad_norm(model, 1.0);
-    optimizer.step(1e-4);
+    optimizer.step(1e-4, 1.0);
   });
   const llm::PoolStatistics pool = llm::pool_statistics<llm::Cpu>();
   const llm::TrainingMemory memory = llm::training_memory(C, {.batch = o.batch, .length = o.length});

@@ -8,7 +8,6 @@
 
 #include <llm/model.hpp>
 #include <llm/train/adamw.hpp>
-#include <llm/train/clip.hpp>
 
 namespace {
 
@@ -47,8 +46,7 @@ int main(int argc, char** argv) {
       loss_value = loss.item();
       tape.backward(loss);
     }
-    llm::clip_grad_norm(model, 1.0);
-    optimizer.step(3e-4);
+    optimizer.step(3e-4, 1.0);
     if (step >= 20) times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
   }
   std::sort(times.begin(), times.end());

@@ -11,7 +11,6 @@
 #include <llm/text/char_tokenizer.hpp>
 #include <llm/train/adamw.hpp>
 #include <llm/train/batches.hpp>
-#include <llm/train/clip.hpp>
 #include <llm/train/evaluate.hpp>
 #include <llm/train/schedule.hpp>
 
@@ -48,8 +47,7 @@ Run overfit(std::string name, const llm::CharTokenizer& tokenizer) {
     const auto loss = model.loss(batch.inputs, batch.targets);
     llm::finite_loss(loss);
     tape.backward(loss);
-    llm::clip_grad_norm(model, 1.0);
-    optimizer.step(learning_rate(batches.step()));
+    optimizer.step(learning_rate(batches.step()), 1.0);
     if ((batches.step() + 1) % every == 0) measure();
   }
   const llm::GenerateOptions greedy{.max_new_tokens = 54, .temperature = 0, .vocab_limit = tokenizer.vocab_size()};

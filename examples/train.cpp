@@ -50,8 +50,7 @@ int train(const examples::TrainingJob& job, std::string_view name) {
     const auto loss = model.loss(batch.inputs, batch.targets);
     now.loss = llm::finite_loss(loss);
     tape.backward(loss);
-    now.grad_norm = llm::clip_grad_norm(model, 1.0);
-    optimizer.step(now.lr);
+    now.grad_norm = optimizer.step(now.lr, 1.0);
     watch.count(batch.inputs.numel());
     const bool last = now.step == o.steps || ctrl_c.interrupted();
     const bool report = now.step == 1 || now.step % o.every == 0 || last;

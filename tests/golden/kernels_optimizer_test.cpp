@@ -26,12 +26,11 @@ void check_adamw(const Golden& golden, const std::string& parameter, double weig
                               .beta1 = 0.9,
                               .beta2 = 0.95,
                               .eps = 1e-8,
-                              .weight_decay = weight_decay,
                               .correction1 = 1 - std::pow(0.9, step),
                               .correction2 = 1 - std::pow(0.95, step),
                               .grad_scale = 0.25};
-    B::template adamw<T>(args, static_cast<T*>(param), with_master ? static_cast<compute_t<T>*>(master) : no_master, static_cast<T*>(grad),
-                         static_cast<compute_t<T>*>(m), static_cast<compute_t<T>*>(v), n);
+    const llm::AdamWPart<T> part{param, with_master ? static_cast<compute_t<T>*>(master) : no_master, grad, m, v, n, weight_decay};
+    B::template adamw<T>(args, &part, 1);
     const auto expected = golden.tensor<double>("adamw.a." + parameter + number).values;
     check_close("after step " + number, param.host(), expected);
     if (with_master) check_close("master after step " + number, master.host(), expected);
@@ -60,7 +59,8 @@ TEMPLATE_LIST_TEST_CASE("sum_of_squares and scale clip gradients as PyTorch does
     INFO(name);
     auto dw = load<B, T>(golden, name + "dw"), db = load<B, T>(golden, name + "db");
     const std::int64_t nw = golden.tensor<T>(name + "dw").size(), nb = golden.tensor<T>(name + "db").size();
-    const double norm = std::sqrt(B::template sum_of_squares<T>(dw, nw) + B::template sum_of_squares<T>(db, nb));
+    const llm::Elements<T> gradients[]{{dw, nw}, {db, nb}};
+    const double norm = std::sqrt(B::template sum_of_squares<T>(gradients, 2));
     check_close("norm", std::vector<double>{norm}, golden.tensor<double>(name + "norm").values);
     const double factor = (std::min)(1.0, 1 / (norm + 1e-6));
     B::template scale<T>(dw, nw, factor);
@@ -77,8 +77,8 @@ TEMPLATE_LIST_TEST_CASE("adamw keeps steps that bf16 cannot hold in the master c
   Buffer<B, float> master(std::vector<float>{1}), m(std::vector<float>{0}), v(std::vector<float>{0});
   double expected = 1, m_expected = 0, v_expected = 0;
   for (int step = 0; step < 20; ++step) {
-    B::template adamw<llm::bf16>(args, static_cast<llm::bf16*>(param), static_cast<float*>(master), static_cast<llm::bf16*>(grad),
-                                 static_cast<float*>(m), static_cast<float*>(v), 1);
+    const llm::AdamWPart<llm::bf16> part{param, master, grad, m, v, 1, 0.0};
+    B::template adamw<llm::bf16>(args, &part, 1);
     m_expected = 0.9 * m_expected + 0.1;
     v_expected = 0.95 * v_expected + 0.05;
     expected -= 1e-3 * m_expected / (std::sqrt(v_expected) + 1e-8);

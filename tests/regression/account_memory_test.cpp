@@ -7,7 +7,6 @@
 #include <llm/model.hpp>
 #include <llm/model/account_activations.hpp>
 #include <llm/train/adamw.hpp>
-#include <llm/train/clip.hpp>
 #include <support/catch.hpp>
 
 namespace {
@@ -102,8 +101,7 @@ struct Trainer {
     if (step.accumulate) backward(model, ids, targets, step);
     llm::reset_pool_high_water<llm::Cpu>();
     backward(model, ids, targets, step);
-    llm::clip_grad_norm(model, 1.0);
-    optimizer.step(1e-3);
+    optimizer.step(1e-3, 1.0);
     return high_water() - before;
   }
 };

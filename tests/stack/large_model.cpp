@@ -4,7 +4,6 @@
 
 #include <llm/model.hpp>
 #include <llm/train/adamw.hpp>
-#include <llm/train/clip.hpp>
 
 inline constexpr llm::Config large{.vocab_size = 32000,
                                    .d_model = 768,
@@ -29,8 +28,7 @@ int main() {
     const auto loss = model.loss(ids, llm::shift_labels(ids));
     losses.push_back(loss.item());
     tape.backward(loss);
-    llm::clip_grad_norm(model, 1.0);
-    optimizer.step(1e-3);
+    optimizer.step(1e-3, 1.0);
   }
   Model::Cache cache(1, 64);
   const auto logits = model.last_logits(Model::Ids::from({values.data(), 24}, {1, 24}), cache);

@@ -82,8 +82,7 @@ struct Training {
       const auto loss = model.loss(batch.inputs, batch.targets);
       losses.push_back(llm::finite_loss(loss));
       tape.backward(loss);
-      norms.push_back(llm::clip_grad_norm(model, 1.0));
-      optimizer.step(schedule(batches.step()));
+      norms.push_back(optimizer.step(schedule(batches.step()), 1.0));
       after(batches.step());
       if (batches.state().step == last) break;
     }

@@ -49,8 +49,27 @@ struct RopeArgs {
 /// One AdamW step: decoupled weight decay. Source: arXiv:1711.05101, as torch.optim.AdamW computes it.
 /// correction1 = 1 - beta1^step, correction2 = 1 - beta2^step with step counted from 1; gradients are multiplied by grad_scale first.
 struct AdamWArgs {
-  double lr = 0, beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0;
+  double lr = 0, beta1 = 0.9, beta2 = 0.95, eps = 1e-8;
   double correction1 = 1, correction2 = 1, grad_scale = 1;
+};
+
+/// One parameter in an AdamW step: its n elements, their master copy (null: they are the master themselves), gradient and moments.
+template <class T>
+struct AdamWPart {
+  T* param = nullptr;
+  compute_t<T>* master = nullptr;
+  const T* grad = nullptr;
+  compute_t<T>* m = nullptr;
+  compute_t<T>* v = nullptr;
+  std::int64_t n = 0;
+  double weight_decay = 0;
+};
+
+/// n elements in a row.
+template <class T>
+struct Elements {
+  const T* data = nullptr;
+  std::int64_t n = 0;
 };
 
 /// Where tensors of a backend live. allocate returns 64-byte aligned memory or throws; release gives it back.
@@ -69,7 +88,8 @@ concept memory_space = requires(void* p, const void* from, std::size_t bytes) {
 template <class B, class T>
 concept backend_for = memory_space<typename B::memory> && requires(
     T* y, const T* x, compute_t<T>* stat, const compute_t<T>* cstat, const std::int32_t* ids, std::int64_t n, bool add, double s,
-    const void* packed, const AttentionArgs& attention, const RopeArgs& rope, const AdamWArgs& adamw) {
+    const void* packed, const AttentionArgs& attention, const RopeArgs& rope, const AdamWArgs& adamw, const AdamWPart<T>* parts,
+    const Elements<T>* arrays) {
   // elementwise on n elements
   { B::template fill<T>(y, n, s) };
   { B::template copy<T>(y, x, n) };
@@ -78,7 +98,7 @@ concept backend_for = memory_space<typename B::memory> && requires(
   { B::template accumulate<T>(y, x, n) };                   // y += x
   { B::template scale<T>(y, n, s) };                        // y *= s
   { B::template sum<T>(x, n) } -> std::same_as<double>;
-  { B::template sum_of_squares<T>(x, n) } -> std::same_as<double>;
+  { B::template sum_of_squares<T>(arrays, n) } -> std::same_as<double>;   // of all elements of n arrays
   // y[M,N] = x[M,K] w[N,K]^T + bias[N] (bias may be null), and its gradients
   { B::template linear_forward<T>(x, x, x, y, n, n, n) };
   { B::template linear_backward_input<T>(x, x, y, n, n, n, add) };    // dx[M,K] from dy[M,N], w[N,K]
@@ -117,8 +137,8 @@ concept backend_for = memory_space<typename B::memory> && requires(
   { B::template attention_backward<T>(attention, x, x, x, x, x, cstat, y, y, y, add, add, add) };  // q, k, v, y, dy, lse, dq, dk, dv
   // copies rows [B, T, width] of T into a cache of type KV: row (b, t) goes to b * batch_stride + (starts[b] + t) * width
   { B::template cache_append<T, T>(x, y, n, n, n, n, (const std::int64_t*)nullptr) };       // rows, cache, B, T, width, batch_stride, starts
-  // parameter, f32 master copy (null: the parameter itself is the master), gradient, first and second moment
-  { B::template adamw<T>(adamw, y, stat, x, stat, stat, n) };
+  // n parameters at once
+  { B::template adamw<T>(adamw, parts, n) };
 };
 
 // clang-format on

@@ -1,7 +1,10 @@
 // AdamW with decoupled weight decay on matrices, moments and master weights in f32 (f64 for f64).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -18,10 +21,13 @@ struct AdamWOptions {
 };
 
 namespace detail {
+/// One number or two.
 template <class... Arguments>
-inline constexpr bool one_number = false;
+inline constexpr bool step_numbers = false;
 template <class T>
-inline constexpr bool one_number<T> = std::is_convertible_v<const T&, double>;
+inline constexpr bool step_numbers<T> = std::is_convertible_v<const T&, double>;
+template <class T, class U>
+inline constexpr bool step_numbers<T, U> = step_numbers<T>&& step_numbers<U>;
 }  // namespace detail
 
 /// What AdamW keeps for one parameter. `master` is empty when the parameter itself has the moments' precision.
@@ -57,32 +63,30 @@ class AdamW {
     });
   }
 
-  /// One update with learning rate lr; consumes and clears the gradients. A parameter without gradient is left alone.
+  /// One update with learning rate lr from gradients clipped to a global norm of at most max_grad_norm, as by
+  /// torch.nn.utils.clip_grad_norm_ (source: arXiv:1211.5063); consumes and clears the gradients. Returns their norm before clipping. A
+  /// parameter without gradient is left alone.
   /// Throws NumericError when a gradient is not finite: no weight, moment or gradient is changed then.
-  void step(double lr) {
+  double step(double lr, double max_grad_norm = std::numeric_limits<double>::infinity()) {
     if (!(lr >= 0.0 && std::isfinite(lr)))
       throw ValueError(detail::concat("llm::AdamW::step: learning rate ", lr, " must be finite and not negative"));
-    require_finite();
+    if (!(max_grad_norm > 0.0)) throw ValueError(detail::concat("llm::AdamW::step: max_grad_norm ", max_grad_norm, " must be positive"));
+    const double norm = gradient_norm();
     ++steps_;
     AdamWArgs args{.lr = lr, .beta1 = options_.beta1, .beta2 = options_.beta2, .eps = options_.eps};
     args.correction1 = 1.0 - std::pow(options_.beta1, static_cast<double>(steps_));
     args.correction2 = 1.0 - std::pow(options_.beta2, static_cast<double>(steps_));
-    for (State& s : states_) {
-      auto& tensor = s.parameter.tensor();
-      if (!tensor.has_grad()) continue;
-      args.weight_decay = s.parameter.is_matrix() ? options_.weight_decay : 0.0;
-      const auto grad = tensor.grad();
-      Backend::template adamw<T>(args, tensor.data(), s.master.data(), grad.data(), s.m.data(), s.v.data(), s.parameter.numel());
-      tensor.clear_grad();
-    }
+    args.grad_scale = (std::min)(1.0, max_grad_norm / (norm + 1e-6));
+    update(args);
+    return norm;
   }
 
   /// Anything that is no learning rate.
   template <class... Other>
-  requires(!detail::one_number<Other...>) void step(const Other&...) {
-    static_assert(detail::one_number<Other...>,
-                  "llm::AdamW::step(lr): the learning rate of this step is the one argument, a number (hint: step(schedule(s)) for a "
-                  "schedule)");
+  requires(!detail::step_numbers<Other...>) void step(const Other&...) {
+    static_assert(detail::step_numbers<Other...>,
+                  "llm::AdamW::step(lr, max_grad_norm): the learning rate of this step comes first, a number, then at most the norm that "
+                  "gradients are clipped to (hint: step(schedule(s)) for a schedule)");
   }
 
   /// Updates made so far.
@@ -104,19 +108,49 @@ class AdamW {
       throw ValueError(detail::concat("llm::AdamW: beta1 ", o.beta1, " and beta2 ", o.beta2, " in [0, 1), eps ", o.eps,
                                       " > 0 and weight_decay ", o.weight_decay, " >= 0 are required"));
   }
-  void require_finite() const {
-    for (const State& s : states_) {
-      if (!s.parameter.tensor().has_grad()) continue;
-      const auto grad = s.parameter.tensor().grad();
-      const double squares = Backend::template sum_of_squares<T>(grad.data(), s.parameter.numel());
-      if (!std::isfinite(squares))
-        throw NumericError(
-            detail::concat("llm::AdamW::step: the gradient of ", s.parameter.name(), " is not finite; no weight was changed"));
-    }
+  /// f(state) for each parameter that has a gradient.
+  template <class F>
+  void for_each_with_gradient(const F& f) {
+    for (State& s : states_)
+      if (s.parameter.tensor().has_grad()) f(s);
+  }
+  static Elements<T> gradient(const State& s) { return {s.parameter.tensor().grad().data(), s.parameter.numel()}; }
+
+  double gradient_norm() {
+    gradients_.clear();
+    for_each_with_gradient([&](const State& s) { gradients_.push_back(gradient(s)); });
+    const double squares = sum_of_squares(gradients_.data(), gradients_.size());
+    if (!std::isfinite(squares)) report_not_finite();
+    return std::sqrt(squares);
+  }
+  static double sum_of_squares(const Elements<T>* arrays, std::size_t count) {
+    return Backend::template sum_of_squares<T>(arrays, static_cast<std::int64_t>(count));
+  }
+  [[noreturn]] void report_not_finite() {
+    std::string name;  // stays empty when only the sum of all is too large
+    for_each_with_gradient([&](const State& s) {
+      const Elements<T> one = gradient(s);
+      if (name.empty() && !std::isfinite(sum_of_squares(&one, 1))) name = s.parameter.name();
+    });
+    if (name.empty()) name = "the model";
+    throw NumericError(detail::concat("llm::AdamW::step: the gradient of ", name, " is not finite; no weight was changed"));
+  }
+
+  void update(const AdamWArgs& args) {
+    parts_.clear();
+    for_each_with_gradient([&](State& s) {
+      const Elements<T> grad = gradient(s);
+      const double decay = s.parameter.is_matrix() ? options_.weight_decay : 0.0;
+      parts_.push_back({s.parameter.tensor().data(), s.master.data(), grad.data, s.m.data(), s.v.data(), grad.n, decay});
+    });
+    Backend::template adamw<T>(args, parts_.data(), static_cast<std::int64_t>(parts_.size()));
+    for_each_with_gradient([](State& s) { s.parameter.tensor().clear_grad(); });
   }
 
   AdamWOptions options_;
   std::vector<State> states_;
+  std::vector<Elements<T>> gradients_;  // of one step; kept, so that the next allocates nothing
+  std::vector<AdamWPart<T>> parts_;
   std::int64_t steps_ = 0;
 };
 
@@ -137,7 +171,7 @@ class AdamW<detail::NoOptimizer<Model, Options>, void> {
       static_assert(std::is_convertible_v<Options, AdamWOptions>,
                     "llm::AdamW(model, options): the second argument must be llm::AdamWOptions (hint: the learning rate goes to step(lr))");
   }
-  void step(double) {}
+  double step(double, double = 0) { return 0; }
 };
 
 template <class Model>

@@ -66,7 +66,8 @@ class Collector {
 
   template <class T, class Backend>
   void operator()(const std::string& name, std::span<const std::int64_t> shape, const Tensor<T, Shape<dyn>, Backend>& tensor) {
-    if (!std::isfinite(Backend::template sum_of_squares<T>(tensor.data(), tensor.numel())))
+    const Elements<T> values{tensor.data(), tensor.numel()};
+    if (!std::isfinite(Backend::template sum_of_squares<T>(&values, 1)))
       throw NumericError(concat("llm::save_checkpoint: ", name, " is not finite; ", path_, " was left as it was"));
     auto bytes = std::as_bytes(std::span(tensor.data(), static_cast<std::size_t>(tensor.numel())));
     if constexpr (!std::derived_from<typename Backend::memory, HostMemory>) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cmath>
+#include <utility>
 
+#include <llm/backend/concept.hpp>
 #include <llm/core/error.hpp>
 #include <llm/nn/parameter.hpp>
 
@@ -15,12 +17,15 @@ double grad_norm(Model& model) {
   model.for_each_parameter([&](auto& p) {
     using Backend = typename std::remove_cvref_t<decltype(p.tensor())>::backend_type;
     using T = typename std::remove_cvref_t<decltype(p.tensor())>::value_type;
-    if (p.tensor().has_grad()) squares += Backend::template sum_of_squares<T>(p.tensor().grad().data(), p.numel());
+    if (!p.tensor().has_grad()) return;
+    const Elements<T> gradient{std::as_const(p).tensor().grad().data(), p.numel()};
+    squares += Backend::template sum_of_squares<T>(&gradient, 1);
   });
   return std::sqrt(squares);
 }
 
-/// Scales all gradients by min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_, and returns the norm before.
+/// For an optimizer of your own (AdamW::step clips in its own pass): scales all gradients by min(1, max_norm / (norm + 1e-6)), as
+/// torch.nn.utils.clip_grad_norm_, and returns the norm before.
 /// Throws NumericError when the norm is not finite; nothing is changed then. Source: arXiv:1211.5063.
 template <class Model>
 double clip_grad_norm(Model& model, double max_norm) {

@@ -11,5 +11,5 @@ using Moment = float;
 #endif
 
 void step(llm::bf16* param, const llm::bf16* grad, Moment* m, Moment* v) {
-  llm::reference::adamw<llm::bf16>(llm::AdamWArgs{}, param, nullptr, grad, m, v, 1);
+  llm::reference::adamw<llm::bf16>(llm::AdamWArgs{}, 0.0, param, nullptr, grad, m, v, 1);
 }

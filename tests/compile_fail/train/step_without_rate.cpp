@@ -1,6 +1,6 @@
 // An optimizer step without a learning rate.
-// expect: llm::AdamW::step\(lr\): the learning rate of this step is the one argument, a number \(hint:
-// expect: one_number<>
+// expect: llm::AdamW::step\(lr, max_grad_norm\): the learning rate of this step comes first, a number, then at most the norm
+// expect: step_numbers<>
 #include <llm/model.hpp>
 #include <llm/train/adamw.hpp>
 

@@ -31,9 +31,11 @@ void check_sums_and_products(std::int64_t n) {
   llm::Reference::scale<double>(want.data(), n, -1.5);
   CHECK(distance(y, want) < tolerance<T>);
 
-  const double total = llm::Reference::sum<double>(wide_a.data(), n), squares = llm::Reference::sum_of_squares<double>(wide_a.data(), n);
+  const llm::Elements<T> narrow{a.data(), n};
+  const llm::Elements<double> wide{wide_a.data(), n};
+  const double total = llm::Reference::sum<double>(wide_a.data(), n), squares = llm::Reference::sum_of_squares<double>(&wide, 1);
   CHECK(llm::Cpu::sum<T>(a.data(), n) == Approx(total).epsilon(1e-5).margin(1e-3));
-  CHECK(llm::Cpu::sum_of_squares<T>(a.data(), n) == Approx(squares).epsilon(1e-6));
+  CHECK(llm::Cpu::sum_of_squares<T>(&narrow, 1) == Approx(squares).epsilon(1e-6));
 
   for (const double value : {0.0, 2.5}) {
     llm::Cpu::fill<T>(y.data(), n, value);
@@ -77,14 +79,8 @@ void check_activations(std::int64_t n) {
 template <class T>
 void check_adamw(std::int64_t n, bool with_master) {
   using Moment = llm::compute_t<T>;
-  const llm::AdamWArgs args{.lr = 0.01,
-                            .beta1 = 0.9,
-                            .beta2 = 0.95,
-                            .eps = 1e-8,
-                            .weight_decay = 0.1,
-                            .correction1 = 0.19,
-                            .correction2 = 0.0975,
-                            .grad_scale = 0.5};
+  const llm::AdamWArgs args{
+      .lr = 0.01, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .correction1 = 0.19, .correction2 = 0.0975, .grad_scale = 0.5};
   auto param = random_values<T>(n, 1);
   const auto grad = random_values<T>(n, 2);
   std::vector<Moment> master(param.begin(), param.end()), m = random_values<Moment>(n, 3, 0.1), v = random_values<Moment>(n, 4, 0.1);
@@ -92,8 +88,10 @@ void check_adamw(std::int64_t n, bool with_master) {
   if (n > 0) v[0] = 0;
   auto want = in_double(param), want_m = in_double(m), want_v = in_double(v);
   const auto wide_grad = in_double(grad);
-  llm::Cpu::adamw<T>(args, param.data(), with_master ? master.data() : nullptr, grad.data(), m.data(), v.data(), n);
-  llm::Reference::adamw<double>(args, want.data(), nullptr, wide_grad.data(), want_m.data(), want_v.data(), n);
+  const llm::AdamWPart<T> part{param.data(), with_master ? master.data() : nullptr, grad.data(), m.data(), v.data(), n, 0.1};
+  const llm::AdamWPart<double> wide{want.data(), nullptr, wide_grad.data(), want_m.data(), want_v.data(), n, 0.1};
+  llm::Cpu::adamw<T>(args, &part, 1);
+  llm::Reference::adamw<double>(args, &wide, 1);
   CHECK(distance(m, want_m) < 1e-6);
   CHECK(distance(v, want_v) < 1e-6);
   CHECK(distance(param, want) < tolerance<T>);
@@ -147,6 +145,51 @@ TEST_CASE("adamw agrees with the reference, with and without a master copy") {
       }
   });
   check_adamw<double>(50, true);
+}
+
+/// Parameters of every size, among them none, one element, and several blocks, in one call; m and v side by side in `moments`.
+template <class T>
+void check_parts() {
+  const std::int64_t sizes[]{3, 0, 40000, 1, 16384, 17, 16385};
+  const std::int64_t total = 3 + 40000 + 1 + 16384 + 17 + 16385;
+  const llm::AdamWArgs args{.lr = 0.01, .correction1 = 0.19, .correction2 = 0.0975, .grad_scale = 0.5};
+  auto param = random_values<T>(total, 1);
+  const auto grad = random_values<T>(total, 2);
+  std::vector<llm::compute_t<T>> moments(static_cast<std::size_t>(2 * total));
+  auto want = in_double(param), want_moments = in_double(moments);
+  const auto wide_grad = in_double(grad);
+  std::vector<llm::AdamWPart<T>> parts;
+  std::vector<llm::AdamWPart<double>> wide_parts;
+  std::vector<llm::Elements<T>> arrays;
+  std::int64_t at = 0;
+  for (const std::int64_t n : sizes) {
+    const double decay = n % 2 == 0 ? 0.1 : 0.0;
+    parts.push_back({param.data() + at, nullptr, grad.data() + at, moments.data() + at, moments.data() + total + at, n, decay});
+    wide_parts.push_back(
+        {want.data() + at, nullptr, wide_grad.data() + at, want_moments.data() + at, want_moments.data() + total + at, n, decay});
+    arrays.push_back({grad.data() + at, n});
+    at += n;
+  }
+  const llm::Elements<double> all{wide_grad.data(), total};
+  CHECK(llm::Cpu::sum_of_squares<T>(arrays.data(), 7) == Approx(llm::Reference::sum_of_squares<double>(&all, 1)).epsilon(1e-6));
+  llm::Cpu::adamw<T>(args, parts.data(), 7);
+  llm::Reference::adamw<double>(args, wide_parts.data(), 7);
+  CHECK(distance(param, want) < tolerance<T>);
+  CHECK(distance(moments, want_moments) < 1e-6);
+}
+
+TEST_CASE("adamw and sum_of_squares of many parameters at once agree with the reference") {
+  for (const int threads : {1, 2, 3}) {
+    llm::set_num_threads(threads);
+    for_each_isa([] {
+      check_parts<float>();
+      check_parts<llm::bf16>();
+    });
+    check_parts<double>();
+  }
+  llm::set_num_threads(0);
+  CHECK(llm::Cpu::sum_of_squares<float>(nullptr, 0) == 0.0);
+  llm::Cpu::adamw<float>({}, nullptr, 0);
 }
 
 TEST_CASE("conversion rounds to nearest even and keeps infinities and NaN") {

@@ -101,8 +101,9 @@ TEST_CASE("attention has the same bits on any number of threads [threads]") {
 
 TEST_CASE("sums have the same bits on any number of threads [threads]") {
   const auto x = random_values<float>(100000, 1);
+  const llm::Elements<float> arrays[]{{x.data(), 70000}, {x.data() + 70000, 5}, {x.data() + 70005, 29995}};
   same_for_any_thread_count([&] {
-    return std::vector<double>{llm::Cpu::sum<float>(x.data(), 100000), llm::Cpu::sum_of_squares<float>(x.data(), 100000)};
+    return std::vector<double>{llm::Cpu::sum<float>(x.data(), 100000), llm::Cpu::sum_of_squares<float>(arrays, 3)};
   });
 }
 

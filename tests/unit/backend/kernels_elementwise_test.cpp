@@ -44,7 +44,9 @@ TEMPLATE_LIST_TEST_CASE("elementwise kernels of odd sizes", "[kernels]", KernelB
     const double tolerance = std::is_same_v<T, double> ? 1e-11 : 1e-5;  // sums do not round to T
     const double root = std::sqrt(static_cast<double>(n) + 1);
     CHECK(std::abs(B::template sum<T>(a, n) - Reference::sum<double>(a.wide.data(), n)) <= tolerance * root);
-    CHECK(std::abs(B::template sum_of_squares<T>(a, n) - Reference::sum_of_squares<double>(a.wide.data(), n)) <= tolerance * root * root);
+    const llm::Elements<T> array{a, n};
+    const llm::Elements<double> wide{a.wide.data(), n};
+    CHECK(std::abs(B::template sum_of_squares<T>(&array, 1) - Reference::sum_of_squares<double>(&wide, 1)) <= tolerance * root * root);
     B::template add<T>(a, b, a, n);
     Reference::add<double>(a.wide.data(), b.wide.data(), expected.data(), n);
     check_close("add in place", a.buffer.host(), expected, kernel_tolerance<T>);
@@ -148,7 +150,7 @@ TEMPLATE_LIST_TEST_CASE("adamw of odd sizes", "[kernels]", KernelBackendsWithBf1
   using T = typename TestType::Scalar;
   using C = compute_t<T>;
   const llm::AdamWArgs args{
-      .lr = 0.01, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .weight_decay = 0.1, .correction1 = 0.3, .correction2 = 0.2, .grad_scale = 0.5};
+      .lr = 0.01, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .correction1 = 0.3, .correction2 = 0.2, .grad_scale = 0.5};
   for (const std::int64_t n : sizes)
     for (const bool with_master : {false, true}) {
       INFO("n " << n << (with_master ? " with a master copy" : ""));
@@ -157,10 +159,11 @@ TEMPLATE_LIST_TEST_CASE("adamw of odd sizes", "[kernels]", KernelBackendsWithBf1
       std::vector<C> squares;
       for (const double value : v.wide) squares.push_back(C(value * value));
       Input<B, C> second(squares);
-      B::template adamw<T>(args, static_cast<T*>(param), with_master ? static_cast<C*>(master) : nullptr, static_cast<T*>(grad),
-                           static_cast<C*>(m), static_cast<C*>(second), n);
-      Reference::adamw<double>(args, param.wide.data(), with_master ? master.wide.data() : nullptr, grad.wide.data(), m.wide.data(),
-                               second.wide.data(), n);
+      const llm::AdamWPart<T> part{param, with_master ? static_cast<C*>(master) : nullptr, grad, m, second, n, 0.1};
+      const llm::AdamWPart<double> wide{
+          param.wide.data(), with_master ? master.wide.data() : nullptr, grad.wide.data(), m.wide.data(), second.wide.data(), n, 0.1};
+      B::template adamw<T>(args, &part, 1);
+      Reference::adamw<double>(args, &wide, 1);
       check_close("param", param.buffer.host(), param.wide, kernel_tolerance<T>);
       check_close("m", m.buffer.host(), m.wide, kernel_tolerance<C>);
       check_close("v", second.buffer.host(), second.wide, kernel_tolerance<C>);

@@ -60,6 +60,23 @@ TEST_CASE("clipping scales all gradients to the norm, small ones stay") {
   CHECK(llm::grad_norm(model) == 0.0);
 }
 
+TEST_CASE("a step that clips is clipping and a step") {
+  for (const double most : {0.25, 1e9}) {  // below and above the norm
+    auto one = Double::random(1), two = Double::random(1);
+    llm::AdamW optimizer(one), other(two);
+    for (int i = 0; i < 3; ++i) {
+      set_gradients(one, 0.5 + i);
+      set_gradients(two, 0.5 + i);
+      const double norm = llm::clip_grad_norm(two, most);
+      other.step(0.01);
+      CHECK(optimizer.step(0.01, most) == Approx(norm).epsilon(1e-12));
+    }
+    const auto got = all_weights(one), want = all_weights(two);
+    for (std::size_t i = 0; i < got.size(); ++i) REQUIRE(got[i] == Approx(want[i]).epsilon(1e-12).margin(1e-15));
+    CHECK(llm::grad_norm(one) == 0.0);  // consumed
+  }
+}
+
 TEST_CASE("options out of range are errors") {
   auto model = Double::random(1);
   CHECK_THROWS_AS(llm::AdamW(model, {.beta1 = 1.0}), llm::ValueError);
@@ -70,6 +87,8 @@ TEST_CASE("options out of range are errors") {
   CHECK_THROWS_AS(optimizer.step(-1e-3), llm::ValueError);
   CHECK_THROWS_AS(optimizer.step(std::nan("")), llm::ValueError);
   CHECK_THROWS_AS(llm::clip_grad_norm(model, 0.0), llm::ValueError);
+  for (const double norm : {0.0, -1.0, std::nan("")}) CHECK_THROWS_AS(optimizer.step(1e-3, norm), llm::ValueError);
+  CHECK(optimizer.steps() == 0);
 }
 
 TEST_CASE("a learning rate or a step count that cannot be is refused, and nothing changes") {

@@ -13,6 +13,7 @@
 #include <llm/backend/cpu/attention_backward.hpp>
 #include <llm/backend/cpu/elementwise.hpp>
 #include <llm/backend/cpu/linear.hpp>
+#include <llm/backend/cpu/optimizer.hpp>
 #include <llm/backend/cpu/rows.hpp>
 #include <llm/backend/cpu/threads.hpp>
 #include <llm/backend/cpu/tokens.hpp>
@@ -60,9 +61,10 @@ struct Cpu {
   template <class T, class KV = T> static constexpr auto attention_forward = cpu::attention_forward<T, KV>;
   template <class T> static constexpr auto attention_backward = cpu::attention_backward<T>;
   template <class T, class KV = T> static constexpr auto cache_append = cpu::cache_append<T, KV>;
+  template <class T> static constexpr auto adamw = cpu::adamw<T>;
   // clang-format on
 
-  // The type of the indices, and that of the moments, come from the arguments. Checks of indices are one pass over a few integers.
+  // The type of the indices comes from the arguments. Checks of indices are one pass over a few integers.
   template <class T, class Index>
   static void embedding_forward(const Index* ids, const T* table, T* y, std::int64_t n, std::int64_t D) {
     cpu::embedding_forward<T>(ids, table, y, n, D);
@@ -88,11 +90,6 @@ struct Cpu {
   static void cross_entropy_backward(const T* logits, const Index* targets, const compute_t<T>* lse, double factor, T* dlogits,
                                      std::int64_t rows, std::int64_t V, std::int64_t ignore) {
     cpu::cross_entropy_backward<T>(logits, targets, lse, factor, dlogits, rows, V, ignore);
-  }
-  template <class T, class Moment>
-  static void adamw(const AdamWArgs& args, T* param, std::type_identity_t<Moment>* master, const T* grad, Moment* m, Moment* v,
-                    std::int64_t n) {
-    cpu::adamw<T>(args, param, master, grad, m, v, n);
   }
 };
 

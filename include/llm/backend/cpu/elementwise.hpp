@@ -1,7 +1,6 @@
-// Elementwise kernels, sums, activations and AdamW over blocks of elements.
+// Elementwise kernels, sums and activations over blocks of elements.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -82,24 +81,13 @@ void scale(T* y, std::int64_t n, double factor) {
   for_elements<T>(n, 1, [&](auto kernels, std::int64_t i, std::int64_t count) { kernels.template scale<T>(y + i, count, factor); });
 }
 
-/// The sum of f(kernels, first, count) over all blocks, added up in their order.
-template <class T, class F>
-double sum_over_blocks(std::int64_t n, const F& f) {
-  const std::int64_t blocks = n / elements_per_block + (n % elements_per_block != 0);
-  double* sums = workspace<double>(Slot::shared, blocks);
-  for_elements<T>(n, 1, [&](auto kernels, std::int64_t i, std::int64_t count) { sums[i / elements_per_block] = f(kernels, i, count); });
-  return reference::sum(sums, blocks);
-}
-
 template <class T>
 double sum(const T* x, std::int64_t n) {
-  return sum_over_blocks<T>(n, [&](auto kernels, std::int64_t i, std::int64_t count) { return kernels.template sum<T>(x + i, count); });
-}
-
-template <class T>
-double sum_of_squares(const T* x, std::int64_t n) {
-  return sum_over_blocks<T>(
-      n, [&](auto kernels, std::int64_t i, std::int64_t count) { return kernels.template sum_of_squares<T>(x + i, count); });
+  double* sums = workspace<double>(Slot::shared, n / elements_per_block + 1);
+  for_elements<T>(n, 1, [&](auto kernels, std::int64_t i, std::int64_t count) {
+    sums[i / elements_per_block] = kernels.template sum<T>(x + i, count);
+  });
+  return reference::sum(sums, n / elements_per_block + (n % elements_per_block != 0));  // in the order of the blocks
 }
 
 template <class T>
@@ -125,15 +113,6 @@ template <class T>
 void swiglu_backward(const T* dy, const T* gate, const T* up, T* dgate, T* dup, std::int64_t n, bool add_dgate, bool add_dup) {
   for_elements<T>(n, 8, [&](auto kernels, std::int64_t i, std::int64_t count) {
     kernels.template swiglu_backward<T>(dy + i, gate + i, up + i, dgate + i, dup + i, count, add_dgate, add_dup);
-  });
-}
-
-template <class T, class Moment>
-void adamw(const AdamWArgs& args, T* param, std::type_identity_t<Moment>* master, const T* grad, Moment* m, Moment* v, std::int64_t n) {
-  static_assert(std::same_as<Moment, compute_t<T>>,
-                "llm::adamw(param T, master, grad T, m, v): master and moments must be compute_t<T> (float, double for double)");
-  for_elements<T>(n, 4, [&](auto kernels, std::int64_t i, std::int64_t count) {
-    kernels.template adamw<T>(args, param + i, master == nullptr ? nullptr : master + i, grad + i, m + i, v + i, count);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include <llm/backend/concept.hpp>
 #include <llm/core/dtype.hpp>
 #include <llm/core/rng.hpp>
 
@@ -61,11 +62,12 @@ double sum(const T* x, std::int64_t n) {
   return total;
 }
 
-/// The sum of the squares of n elements, in double.
+/// The sum of the squares of all elements of `count` arrays, in double.
 template <class T>
-double sum_of_squares(const T* x, std::int64_t n) {
+double sum_of_squares(const Elements<T>* arrays, std::int64_t count) {
   double total = 0;
-  for (std::int64_t i = 0; i < n; ++i) total += double(x[i]) * double(x[i]);
+  for (std::int64_t a = 0; a < count; ++a)
+    for (std::int64_t i = 0; i < arrays[a].n; ++i) total += double(arrays[a].data[i]) * double(arrays[a].data[i]);
   return total;
 }
 

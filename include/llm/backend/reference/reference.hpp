@@ -60,7 +60,7 @@ struct Reference {
   template <class T, class KV = T> static constexpr auto cache_append = reference::cache_append<T, KV>;
   // clang-format on
 
-  // The type of the indices, and that of the moments, come from the arguments.
+  // The type of the indices comes from the arguments.
   template <class T, class Index>
   static void embedding_forward(const Index* ids, const T* table, T* y, std::int64_t n, std::int64_t D) {
     reference::embedding_forward<T>(ids, table, y, n, D);
@@ -87,10 +87,9 @@ struct Reference {
                                      std::int64_t rows, std::int64_t V, std::int64_t ignore) {
     reference::cross_entropy_backward<T>(logits, targets, lse, factor, dlogits, rows, V, ignore);
   }
-  template <class T, class Moment>
-  static void adamw(const AdamWArgs& args, T* param, std::type_identity_t<Moment>* master, const T* grad, Moment* m, Moment* v,
-                    std::int64_t n) {
-    reference::adamw<T>(args, param, master, grad, m, v, n);
+  template <class T>
+  static void adamw(const AdamWArgs& args, const AdamWPart<T>* parts, std::int64_t count) {
+    reference::adamw<T>(args, parts, count);
   }
 };
 

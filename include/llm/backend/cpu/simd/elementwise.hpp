@@ -31,41 +31,66 @@ struct Elementwise {
   }
 
   template <class T>
-  LLM_KERNEL static double sum_of_squares(const T* x, std::int64_t n) {
+  LLM_KERNEL static double sum_of_squares(const Elements<T>* arrays, std::int64_t count) {
     double total = 0;
-    for (std::int64_t i = 0; i < n; i += run) {
-      vf part = splat(0);
-      for (std::int64_t j = i; j < (std::min)(n, i + run); j += width) {
-        const vf v = load(x + j, n - j);
-        part = multiply_add(v, v, part);
-      }
-      total += static_cast<double>(horizontal_sum(part));
-    }
+    for (std::int64_t a = 0; a < count; ++a)
+      for (std::int64_t i = 0; i < arrays[a].n; i += run)
+        total += static_cast<double>(squares(arrays[a].data + i, (std::min)(run, arrays[a].n - i)));
     return total;
   }
 
-  template <class T, class Moment>
-  LLM_KERNEL static void adamw(const AdamWArgs& args, T* param, float* master, const T* grad, Moment* m, Moment* v, std::int64_t n) {
-    const vf beta1 = splat(static_cast<float>(args.beta1)), keep1 = splat(static_cast<float>(1 - args.beta1));
-    const vf beta2 = splat(static_cast<float>(args.beta2)), keep2 = splat(static_cast<float>(1 - args.beta2));
-    const vf decay = splat(static_cast<float>(1 - args.lr * args.weight_decay)), factor = splat(static_cast<float>(args.grad_scale));
-    const vf rate = splat(static_cast<float>(args.lr / args.correction1)), eps = splat(static_cast<float>(args.eps));
-    const vf root_correction = splat(static_cast<float>(std::sqrt(args.correction2)));
-    for (std::int64_t i = 0; i < n; i += width) {
-      const vf g = load(grad + i, n - i) * factor;
-      const vf first = multiply_add(beta1, load(m + i, n - i), keep1 * g);
-      const vf second = multiply_add(beta2, load(v + i, n - i), keep2 * g * g);
-      const vf before = master != nullptr ? load(master + i, n - i) : load(param + i, n - i);
-      const vf after = before * decay - rate * first / (square_root(second) / root_correction + eps);
-      store(m + i, first, n - i);
-      store(v + i, second, n - i);
-      if (master != nullptr) store(master + i, after, n - i);
-      store(param + i, after, n - i);
+  template <class T>
+  LLM_KERNEL static void adamw(const AdamWArgs& args, const AdamWPart<T>* parts, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const AdamWPart<T>& p = parts[i];
+      const float decay = static_cast<float>(1 - args.lr * p.weight_decay);
+      p.master == nullptr ? update(args, decay, p.param, p.param, p.grad, p.m, p.v, p.n)
+                          : update(args, decay, p.master, p.param, p.grad, p.m, p.v, p.n);
     }
   }
 
  private:
   static constexpr std::int64_t run = 16 * width;
+
+  /// Four sums, so that an addition need not wait for the one before.
+  template <class T>
+  LLM_SIMD static float squares(const T* x, std::int64_t n) {
+    vf a = splat(0), b = a, c = a, d = a;
+    std::int64_t i = 0;
+    for (; i + 4 * width <= n; i += 4 * width) {
+      const vf x0 = load(x + i), x1 = load(x + i + width), x2 = load(x + i + 2 * width), x3 = load(x + i + 3 * width);
+      a = multiply_add(x0, x0, a);
+      b = multiply_add(x1, x1, b);
+      c = multiply_add(x2, x2, c);
+      d = multiply_add(x3, x3, d);
+    }
+    for (; i < n; i += width) {
+      const vf v = load(x + i, n - i);
+      a = multiply_add(v, v, a);
+    }
+    return horizontal_sum((a + b) + (c + d));
+  }
+
+  /// `master` may be `param`.
+  template <class Master, class T>
+  LLM_SIMD static void update(const AdamWArgs& args, float decay, Master* master, T* param, const T* grad, float* m, float* v,
+                              std::int64_t n) {
+    const vf beta1 = splat(static_cast<float>(args.beta1)), keep1 = splat(static_cast<float>(1 - args.beta1));
+    const vf beta2 = splat(static_cast<float>(args.beta2)), keep2 = splat(static_cast<float>(1 - args.beta2));
+    const vf factor = splat(static_cast<float>(args.grad_scale)), rate = splat(static_cast<float>(args.lr / args.correction1));
+    const vf eps = splat(static_cast<float>(args.eps)), correction = splat(static_cast<float>(1 / std::sqrt(args.correction2)));
+    const bool apart = static_cast<void*>(master) != param;
+    for (std::int64_t i = 0; i < n; i += width) {
+      const vf g = load(grad + i, n - i) * factor;
+      const vf first = multiply_add(beta1, load(m + i, n - i), keep1 * g);
+      const vf second = multiply_add(beta2, load(v + i, n - i), keep2 * g * g);
+      const vf after = load(master + i, n - i) * decay - rate * first / multiply_add(square_root(second), correction, eps);
+      store(m + i, first, n - i);
+      store(v + i, second, n - i);
+      store(master + i, after, n - i);
+      if (apart) store(param + i, after, n - i);
+    }
+  }
 };
 
 #endif
