@@ -13,7 +13,9 @@
 
 namespace llm::cpu {
 
-/// All operands of one call; gradients are written with `add` as named.
+/// All operands of one call; gradients are written with `add` as named. The tiles of keys of one KV head are dealt to `parts` tasks, so
+/// that threads find work where there are few heads. With more than one part, each sums the gradients of queries for itself, at
+/// part_dq[part][row of the batch, KV head][head of its group][time][E].
 template <class T>
 struct AttentionGradient {
   const AttentionArgs& a;
@@ -21,17 +23,41 @@ struct AttentionGradient {
   const float* lse;
   T *dq, *dk, *dv;
   bool add_dq, add_dk, add_dv;
+  std::int64_t parts = 1;
+  float* part_dq = nullptr;
+
+  std::int64_t group() const { return a.H / a.K; }
+  float* queries_of(std::int64_t part, std::int64_t b, std::int64_t kv_head) const {
+    return part_dq + ((part * a.B + b) * a.K + kv_head) * group() * a.T * padded_width(a.E);
+  }
 };
 
-/// The gradients that belong to one KV head of one row of the batch: of its keys and values, and of the queries of its group. One task
-/// owns them all, so that sums are added up in one order.
+/// How many parts: from the shape alone, since each part is added up by itself.
+inline std::int64_t gradient_parts(const AttentionArgs& a) {
+  constexpr std::int64_t enough_tasks = 8;
+  const std::int64_t key_tiles = (a.S + tile_size - 1) / tile_size;
+  std::int64_t parts = 1;
+  while (a.B * a.K * parts < enough_tasks && 2 * parts <= key_tiles) parts *= 2;
+  return parts;
+}
+
+/// One part of the gradients that belong to one KV head of one row of the batch: of its keys and values, and of the queries of its group.
 template <class Kernels, class T>
 class GradientTask {
  public:
-  GradientTask(const AttentionGradient<T>& g, std::int64_t b, std::int64_t kv_head)
-      : g_(g), a_(g.a), b_(b), group_(a_.H / a_.K), first_head_(kv_head * group_), wide_(padded_width(a_.E)) {
-    const std::int64_t queries = group_ * a_.T, square = tile * tile, panel = tile * wide_;
-    WorkspaceCutter cut(queries + 2 * square + 7 * panel + (in_place ? 0 : queries * a_.E));
+  GradientTask(const AttentionGradient<T>& g, std::int64_t b, std::int64_t kv_head, std::int64_t part)
+      : g_(g),
+        a_(g.a),
+        b_(b),
+        part_(part),
+        group_(a_.H / a_.K),
+        first_head_(kv_head * group_),
+        wide_(padded_width(a_.E)),
+        in_place_(g.parts == 1 && in_whole_vectors<T>(a_.E)),
+        scale_(static_cast<float>(a_.scale)) {
+    const std::int64_t queries = group_ * a_.T, square = tile_size * tile_size, panel = tile_size * wide_;
+    const bool own_sums = g.parts == 1 && !in_place_;
+    WorkspaceCutter cut(2 * queries + 2 * square + 7 * panel + (own_sums ? queries * wide_ : 0));
     scores_ = cut(square);
     dweights_ = cut(square);
     keys_ = cut(panel);
@@ -42,29 +68,27 @@ class GradientTask {
     dk_ = cut(panel);
     dv_ = cut(panel);
     dots_ = cut(queries);
-    dq_ = in_place ? nullptr : cut(queries * a_.E);
+    lse_ = cut(queries);
+    dq_ = in_place_ ? nullptr : own_sums ? cut(queries * wide_) : g.queries_of(part, b, kv_head);
   }
 
   void run() {
     start_queries();
     const std::int64_t keys = a_.kv_lengths == nullptr ? a_.S : a_.kv_lengths[b_];
-    for (std::int64_t s = 0; s < a_.S; s += tile) {
-      const std::int64_t cols = (std::min)(tile, a_.S - s), used = (std::clamp)(keys - s, std::int64_t{0}, cols);
-      std::fill(dk_, dk_ + tile * wide_, 0.0f);
-      std::fill(dv_, dv_ + tile * wide_, 0.0f);
-      if (used > 0) one_key_tile(s, used);
-      for (std::int64_t i = 0; i < cols; ++i) {
-        const std::int64_t at = reference::key_offset(a_, b_, s + i, first_head_);
-        Kernels::template narrow<T>(dk_ + i * wide_, 1.0f, g_.dk + at, a_.E, g_.add_dk);
-        Kernels::template narrow<T>(dv_ + i * wide_, 1.0f, g_.dv + at, a_.E, g_.add_dv);
-      }
-    }
-    finish_queries();
+    for (std::int64_t s = 0; s < a_.S; s += tile_size)
+      if (part_of(s / tile_size) == part_)
+        one_key_tile(s, (std::min)(tile_size, a_.S - s), (std::clamp)(keys - s, std::int64_t{0}, tile_size));
+    if (g_.parts == 1 && !in_place_)
+      for_queries(
+          [&](std::int64_t i, std::int64_t at) { Kernels::template narrow<T>(dq_ + i * wide_, 1.0f, g_.dq + at, a_.E, g_.add_dq); });
   }
 
  private:
-  // Float gradients of queries are summed where they belong; narrower ones in workspace, and rounded once.
-  static constexpr bool in_place = std::is_same_v<T, float>;
+  /// To and fro, since earlier keys are seen by more queries.
+  std::int64_t part_of(std::int64_t key_tile) const {
+    const std::int64_t i = key_tile % (2 * g_.parts);
+    return i < g_.parts ? i : 2 * g_.parts - 1 - i;
+  }
 
   template <class F>
   void for_queries(const F& f) {
@@ -75,77 +99,81 @@ class GradientTask {
   void start_queries() {
     for (std::int64_t h = 0; h < group_; ++h) {
       const std::int64_t at = reference::query_offset(a_, b_, 0, first_head_ + h);
-      Kernels::template dot_rows_in_order<T>(g_.dy + at, g_.y + at, a_.H * a_.E, a_.T, a_.E, dots_ + h * a_.T);
+      Kernels::template dot_of_rows<T>(g_.dy + at, g_.y + at, a_.H * a_.E, a_.T, a_.E, dots_ + h * a_.T);
     }
     for_queries([&](std::int64_t i, std::int64_t at) {
-      if constexpr (in_place) {
-        if (!g_.add_dq) std::fill(g_.dq + at, g_.dq + at + a_.E, 0.0f);
-      } else {
-        std::fill(dq_ + i * a_.E, dq_ + (i + 1) * a_.E, 0.0f);
-      }
+      lse_[i] = g_.lse[at / a_.E];
+      if (!in_place_)
+        std::fill(dq_ + i * wide_, dq_ + (i + 1) * wide_, 0.0f);
+      else if (!g_.add_dq)
+        std::fill(g_.dq + at, g_.dq + at + a_.E, T(0.0f));
     });
+    // Queries that see one key in all stand together.
+    const auto sees_one = [&](std::int64_t t) {
+      const auto seen = reference::visible_keys(a_, b_, t);
+      return seen.end - seen.begin == 1;
+    };
+    while (alone_ < a_.T && !sees_one(alone_)) ++alone_;
+    for (alone_end_ = alone_; alone_end_ < a_.T && sees_one(alone_end_);) ++alone_end_;
   }
 
-  void finish_queries() {
-    if constexpr (!in_place)
-      for_queries([&](std::int64_t i, std::int64_t at) { Kernels::template narrow<T>(dq_ + i * a_.E, 1.0f, g_.dq + at, a_.E, g_.add_dq); });
-  }
-
-  /// One tile of keys against all queries that see some of them.
-  void one_key_tile(std::int64_t s, std::int64_t cols) {
+  /// One tile of keys, of which the first `used` are seen by some query at all, against all queries that see some of them.
+  void one_key_tile(std::int64_t s, std::int64_t cols, std::int64_t used) {
+    used = (std::min)(used, cols);
+    std::fill(dk_, dk_ + cols * wide_, 0.0f);
+    std::fill(dv_, dv_ + cols * wide_, 0.0f);
     const std::int64_t at = reference::key_offset(a_, b_, s, first_head_);
-    const Matrix<T> keys{g_.k + at, a_.kv_position_stride, 1}, values{g_.v + at, a_.kv_position_stride, 1};
-    packed_keys_ = pack_tile<Kernels>(keys, cols, a_.E, keys_);
-    packed_keys_transposed_ = pack_tile<Kernels>(keys.transposed(), a_.E, cols, keys_transposed_);
-    packed_values_transposed_ = pack_tile<Kernels>(values.transposed(), a_.E, cols, values_transposed_);
-    for (std::int64_t t = 0; t < a_.T; t += tile) {
-      const std::int64_t rows = (std::min)(tile, a_.T - t);
-      if (reference::visible_keys(a_, b_, t).begin >= s + cols || reference::visible_keys(a_, b_, t + rows - 1).end <= s) continue;
-      for (std::int64_t h = 0; h < group_; ++h) one_tile(s, cols, t, rows, h);
+    if (used > 0) {
+      Kernels::template transpose_rows<T>(g_.k + at, a_.kv_position_stride, used, a_.E, keys_transposed_);
+      Kernels::template transpose_rows<T>(g_.v + at, a_.kv_position_stride, used, a_.E, values_transposed_);
+      const auto keys = float_rows<Kernels>(g_.k + at, a_.kv_position_stride, used, a_.E, keys_);
+      for (std::int64_t t = 0; t < a_.T; t += tile_size) {
+        const TileView view = tile_view(a_, b_, t, (std::min)(tile_size, a_.T - t), s, used);
+        if (view.none_seen()) continue;
+        for (std::int64_t h = 0; h < group_; ++h) one_tile(view, keys, t, h);
+      }
+    }
+    for (std::int64_t i = 0; i < cols; ++i) {
+      const std::int64_t to = at + i * a_.kv_position_stride;
+      Kernels::template narrow<T>(dk_ + i * wide_, 1.0f, g_.dk + to, a_.E, g_.add_dk);
+      Kernels::template narrow<T>(dv_ + i * wide_, 1.0f, g_.dv + to, a_.E, g_.add_dv);
     }
   }
 
-  void one_tile(std::int64_t s, std::int64_t cols, std::int64_t t, std::int64_t rows, std::int64_t h) {
-    const std::int64_t at = reference::query_offset(a_, b_, t, first_head_ + h), step = a_.H * a_.E;
-    const Matrix<T> queries{g_.q + at, step, 1}, dy{g_.dy + at, step, 1};
-    for (std::int64_t r = 0; r < rows; r += strip) one_strip(s, cols, t + r, (std::min)(strip, rows - r), h, r);
-    const PackedTile packed_dy = pack_tile<Kernels>(dy, rows, a_.E, dy_);
-    const PackedTile packed_queries = pack_tile<Kernels>(queries, rows, a_.E, queries_);
-    for (std::int64_t c = 0; c < cols; c += strip) {  // some keys and the queries from the first that sees them on
-      std::int64_t first = 0;
-      while (first < rows && seen_keys(a_, b_, t + first, (std::min)(strip, rows - first), s, cols) <= c) first += strip;
-      if (first >= rows) continue;
-      const std::int64_t some = (std::min)(strip, cols - c);
-      const Matrix<float> weights = dense<float>(scores_, tile).from(first, c), dscores = dense<float>(dweights_, tile).from(first, c);
-      multiply_packed<Kernels>(some, a_.E, rows - first, weights.transposed(), packed_dy, first, dv_ + c * wide_, wide_, true);
-      multiply_packed<Kernels>(some, a_.E, rows - first, dscores.transposed(), packed_queries, first, dk_ + c * wide_, wide_, true);
-    }
-  }
-
-  /// Weights and score gradients of the queries [t, t + rows), which go to row r of the tile, and what they add to dq.
-  void one_strip(std::int64_t s, std::int64_t cols, std::int64_t t, std::int64_t rows, std::int64_t h, std::int64_t r) {
-    const std::int64_t at = reference::query_offset(a_, b_, t, first_head_ + h), E = a_.E, used = seen_keys(a_, b_, t, rows, s, cols);
-    if (used == 0) return;
-    float *scores = scores_ + r * tile, *dweights = dweights_ + r * tile;
-    multiply_packed<Kernels>(rows, used, E, Matrix<T>{g_.q + at, a_.H * E, 1}, packed_keys_transposed_, 0, scores, tile, false);
-    multiply_packed<Kernels>(rows, used, E, Matrix<T>{g_.dy + at, a_.H * E, 1}, packed_values_transposed_, 0, dweights, tile, false);
-    for (std::int64_t i = 0; i < rows; ++i) {
-      const auto seen = reference::visible_keys(a_, b_, t + i);
-      Kernels::weights_and_gradient(scores + i * tile, dweights + i * tile, padded_width(used),
-                                    (std::clamp)(seen.begin - s, std::int64_t{0}, used), (std::clamp)(seen.end - s, std::int64_t{0}, used),
-                                    static_cast<float>(a_.scale), g_.lse[reference::query_row(a_, b_, t + i, first_head_ + h)],
-                                    dots_[h * a_.T + t + i]);
-    }
-    float* dq = in_place ? reinterpret_cast<float*>(g_.dq + at) : dq_ + (h * a_.T + t) * E;
-    multiply_packed<Kernels>(rows, E, used, dense<float>(dweights, tile), packed_keys_, 0, dq, in_place ? a_.H * E : E, true);
+  void one_tile(const TileView& view, const FloatRows& keys, std::int64_t t, std::int64_t h) {
+    const std::int64_t at = reference::query_offset(a_, b_, t, first_head_ + h), step = a_.H * a_.E, E = a_.E, row = h * a_.T + t;
+    const auto queries = float_rows<Kernels>(g_.q + at, step, view.rows, E, queries_);
+    const auto dy = float_rows<Kernels>(g_.dy + at, step, view.rows, E, dy_);
+    Kernels::gradient_score_tile(view, E, queries.data, queries.stride, keys_transposed_, &scale_, scores_);
+    Kernels::gradient_score_tile(view, E, dy.data, dy.stride, values_transposed_, nullptr, dweights_);
+    Kernels::weights_and_gradient(view, scores_, dweights_, scale_, lse_ + row, dots_ + row, alone_ - t, alone_end_ - t);
+    Kernels::key_gradient_tile(view, E, scores_, dy.data, dy.stride, dv_, wide_);
+    Kernels::key_gradient_tile(view, E, dweights_, queries.data, queries.stride, dk_, wide_);
+    if constexpr (std::is_same_v<T, float>)
+      if (in_place_) return Kernels::query_gradient_tile(view, E, dweights_, keys.data, keys.stride, g_.dq + at, step);
+    Kernels::query_gradient_tile(view, E, dweights_, keys.data, keys.stride, dq_ + row * wide_, wide_);
   }
 
   const AttentionGradient<T>& g_;
   const AttentionArgs& a_;
-  std::int64_t b_, group_, first_head_, wide_;
-  float *scores_, *dweights_, *keys_, *keys_transposed_, *values_transposed_, *queries_, *dy_, *dk_, *dv_, *dots_, *dq_;
-  PackedTile packed_keys_, packed_keys_transposed_, packed_values_transposed_;
+  std::int64_t b_, part_, group_, first_head_, wide_, alone_ = 0, alone_end_ = 0;
+  bool in_place_;  // gradients of queries are summed where they belong; else in workspace, and rounded once
+  float scale_;
+  float *scores_, *dweights_, *keys_, *keys_transposed_, *values_transposed_, *queries_, *dy_, *dk_, *dv_, *dots_, *lse_, *dq_;
 };
+
+/// dq = or += the parts, in their order.
+template <class Kernels, class T>
+void add_parts(const AttentionGradient<T>& g, std::int64_t b, std::int64_t t) {
+  const AttentionArgs& a = g.a;
+  const std::int64_t wide = padded_width(a.E);
+  for (std::int64_t h = 0; h < a.H; ++h) {
+    const auto part = [&](std::int64_t p) { return g.queries_of(p, b, h / g.group()) + (h % g.group() * a.T + t) * wide; };
+    float* sum = part(0);
+    for (std::int64_t p = 1; p < g.parts; ++p) Kernels::template narrow<float>(part(p), 1.0f, sum, a.E, true);
+    Kernels::template narrow<T>(sum, 1.0f, g.dq + reference::query_offset(a, b, t, h), a.E, g.add_dq);
+  }
+}
 
 template <class T>
 void attention_backward(const AttentionArgs& a, const T* q, const T* k, const T* v, const T* y, const T* dy, const compute_t<T>* lse, T* dq,
@@ -153,10 +181,16 @@ void attention_backward(const AttentionArgs& a, const T* q, const T* k, const T*
   if constexpr (std::is_same_v<T, double>) {
     reference::attention_backward(a, q, k, v, y, dy, lse, dq, dk, dv, add_dq, add_dk, add_dv);
   } else {
-    const AttentionGradient<T> gradient{a, q, k, v, y, dy, lse, dq, dk, dv, add_dq, add_dk, add_dv};
-    parallel_for(a.B * a.K, a.H / a.K * a.T * a.S * a.E * 5 / products_per_work, [&](std::int64_t task) {
-      with_vectors([&](auto kernels) { GradientTask<decltype(kernels), T>(gradient, task / a.K, task % a.K).run(); });
+    AttentionGradient<T> gradient{a, q, k, v, y, dy, lse, dq, dk, dv, add_dq, add_dk, add_dv, gradient_parts(a)};
+    const std::int64_t heads = a.B * a.K, parts = gradient.parts, queries = a.B * a.H * a.T;
+    if (parts > 1) gradient.part_dq = workspace<float>(Slot::shared, parts * queries * padded_width(a.E));
+    parallel_for(heads * parts, gradient.group() * a.T * a.S * a.E * 5 / parts / products_per_work, [&](std::int64_t task) {
+      const std::int64_t b = task / parts / a.K, kv_head = task / parts % a.K;
+      with_vectors([&](auto kernels) { GradientTask<decltype(kernels), T>(gradient, b, kv_head, task % parts).run(); });
     });
+    if (parts > 1)
+      parallel_for(a.B * a.T, a.H * a.E * parts / 4,
+                   [&](std::int64_t i) { with_vectors([&](auto kernels) { add_parts<decltype(kernels)>(gradient, i / a.T, i % a.T); }); });
   }
 }
 

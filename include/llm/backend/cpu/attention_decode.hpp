@@ -45,7 +45,7 @@ void attend_split(const AttentionArgs& a, const float* q, const KV* k, const KV*
                     scores, split);
   for (std::int64_t g = 0; g < group; ++g) {
     float *result = results.of(first + g, i), *row = scores + g * split;
-    Kernels::online_softmax(row, split, 0, n, static_cast<float>(a.scale), result[0], result[1], result + 2, 0);
+    Kernels::softmax_row(row, n, static_cast<float>(a.scale), result[0], result[1]);
     Kernels::template weighted_sum<KV>(row, n, v + base, a.kv_position_stride, result + 2, a.E);
   }
 }

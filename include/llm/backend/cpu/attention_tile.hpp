@@ -1,19 +1,25 @@
-// Small products for attention: operands packed into a task's workspace and multiplied on its thread.
+// What attention's forward pass and gradient share: the view of a tile, operands in a task's workspace, the order of tasks.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
-#include <llm/backend/cpu/product.hpp>
+#include <llm/backend/concept.hpp>
+#include <llm/backend/cpu/attention_view.hpp>
 #include <llm/backend/cpu/workspace.hpp>
+#include <llm/backend/reference/reference.hpp>
 
 namespace llm::cpu {
 
-/// Queries and keys of one tile.
-inline constexpr std::int64_t tile = 64;
+/// E rounded up so that whole vectors of any instruction set fit.
+constexpr std::int64_t padded_width(std::int64_t E) { return (E + 15) / 16 * 16; }
 
-/// E rounded up so that any instruction set's padded panels of E columns fit.
-inline std::int64_t padded_width(std::int64_t E) { return (E + 15) / 16 * 16; }
+/// Whether rows of E elements of type T can be read and written as whole vectors of floats where they are.
+template <class T>
+constexpr bool in_whole_vectors(std::int64_t E) {
+  return std::is_same_v<T, float> && E % 16 == 0;
+}
 
 /// Hands out consecutive pieces of this thread's attention workspace.
 class WorkspaceCutter {
@@ -29,39 +35,33 @@ class WorkspaceCutter {
   float* next_;
 };
 
-/// A right operand [rows, cols] packed into panels.
-struct PackedTile {
+/// The queries [t, t + rows) against the keys [s, s + cols) of row b of the batch.
+inline TileView tile_view(const AttentionArgs& a, std::int64_t b, std::int64_t t, std::int64_t rows, std::int64_t s, std::int64_t cols) {
+  const auto near = [](std::int64_t key) { return static_cast<std::int32_t>((std::clamp)(key, -4 * tile_size, 4 * tile_size)); };
+  const std::int64_t keys = a.kv_lengths == nullptr ? a.S : a.kv_lengths[b], position = keys - a.T + t - s;  // among the tile's keys
+  return {static_cast<std::int32_t>(rows),
+          static_cast<std::int32_t>(cols),
+          a.window > 0 ? near(position - a.window + 1) : 0,
+          near(a.causal ? position + 1 : keys - s),
+          a.window > 0,
+          a.causal};
+}
+
+/// Rows of floats that lie together.
+struct FloatRows {
   const float* data;
-  std::int64_t rows, cols;
+  std::int64_t stride;
 };
 
-template <class Kernels, class B>
-PackedTile pack_tile(Matrix<B> b, std::int64_t rows, std::int64_t cols, float* packed) {
-  for (std::int64_t j = 0; j < cols; j += Kernels::block_cols)
-    Kernels::pack_panel(b.from(0, j), rows, (std::min)(Kernels::block_cols, cols - j), packed + j * rows);
-  return {packed, rows, cols};
-}
-
-/// c[M, N] = or += a[M, K] times rows [first, first + K) of the first N columns of b.
-template <class Kernels, class A>
-void multiply_packed(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<A> a, const PackedTile& b, std::int64_t first, float* c,
-                     std::int64_t c_stride, bool add) {
-  const LeftRows<Kernels, A> left(a, M, K);
-  for (std::int64_t j = 0; j < N; j += Kernels::block_cols) {
-    const std::int64_t wide = Kernels::padded((std::min)(Kernels::block_cols, b.cols - j));
-    Kernels::multiply_panel(M, (std::min)(Kernels::block_cols, N - j), K, left.data, left.stride, left.packed,
-                            b.data + j * b.rows + first * wide, wide, c + j, c_stride, add);
-  }
-}
-
-/// A tile's queries are taken in strips, so that under a causal mask most pairs that see nothing of each other are left out.
-inline constexpr std::int64_t strip = 16;
-
-/// How many of the `cols` keys from s on some query of the strip [t, t + rows) may see, counted to the last one, in whole strips.
-inline std::int64_t seen_keys(const AttentionArgs& a, std::int64_t b, std::int64_t t, std::int64_t rows, std::int64_t s,
-                              std::int64_t cols) {
-  const std::int64_t end = reference::visible_keys(a, b, t + rows - 1).end - s;
-  return (std::clamp)((end + strip - 1) / strip * strip, std::int64_t{0}, cols);
+/// Rows [rows, E] of a tile as floats in whole vectors: where they are, if their distance lets them stay in the first cache together, or
+/// copied to `space`.
+template <class Kernels, class T>
+FloatRows float_rows(const T* from, std::int64_t stride, std::int64_t rows, std::int64_t E, float* space) {
+  if constexpr (std::is_same_v<T, float>)
+    if (in_whole_vectors<T>(E) && stride <= 4 * E) return {from, stride};
+  const std::int64_t wide = padded_width(E);
+  Kernels::template copy_rows<T>(from, stride, rows, E, space, wide);
+  return {space, wide};
 }
 
 }  // namespace llm::cpu

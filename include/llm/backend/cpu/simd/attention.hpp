@@ -1,56 +1,129 @@
 // The row operations of attention: softmax over a tile of scores, its gradient, and the weighted sum of values.
 #if defined(LLM_SIMD_WIDTH)
 
-/// Running softmax of one query over tiles of keys: the largest score so far and the sum of exponentials below it.
-struct AttentionRows {
-  /// Turns a row of n scores q.k into weights e^(scale q.k - largest), 0 outside [begin, end). Updates largest and total, and scales the
-  /// E sums of values gathered so far to the new largest score.
-  LLM_KERNEL static void online_softmax(float* scores, std::int64_t n, std::int64_t begin, std::int64_t end, float scale, float& largest,
-                                        float& total, float* sums, std::int64_t E) {
-    hide(scores, n, begin, end);
-    vf most = splat(largest);
-    for (std::int64_t i = 0; i < n; i += width) {
+struct AttentionRows : TileProduct {
+  /// scores[key * tile_size + query] = scale keys[key] . query, wherever a query sees a key; queries[e * tile_size + query].
+  LLM_KERNEL static void score_tile(const TileView& view, std::int64_t E, const float* keys, std::int64_t key_stride, const float* queries,
+                                    const float* scale, float* scores) {
+    for (std::int32_t s = 0; s < view.cols; s += tile_rows) {
+      const std::int32_t some = (std::min)(tile_rows, view.cols - s);
+      const std::int32_t from = view.rows_from(s) / width, to = vectors_of(view.rows_to(s + some - 1));
+      multiply_rows<false>(some, to - from, E, keys + s * key_stride, key_stride, queries + from * width, tile_size,
+                           {scores + s * tile_size + from * width, tile_size, false, nullptr, scale, 0});
+    }
+  }
+
+  /// Turns scores [key][query] into weights e^(score - largest), 0 where a query does not see a key.
+  LLM_KERNEL static void softmax_tile(const TileView& view, float* scores, const RunningSoftmax& running) {
+    for (std::int32_t i = 0; i < view.rows; i += width) softmax_lanes(view, i, scores + i, running);
+  }
+
+  /// out[query] = or += correction[query] times, the sum over keys of weight times value; then times `after` where that is not null.
+  LLM_KERNEL static void value_tile(const TileView& view, std::int64_t E, const float* weights, const float* values,
+                                    std::int64_t value_stride, float* out, std::int64_t stride, bool add, const float* correction,
+                                    const float* after) {
+    for (std::int32_t i = 0; i < view.rows; i += tile_rows) {
+      const std::int32_t some = (std::min)(tile_rows, view.rows - i), from = view.first(i), n = view.last(i + some - 1) - from;
+      multiply_rows<true>(some, vectors_of(E), (std::max)(n, 0), weights + from * tile_size + i, tile_size, values + from * value_stride,
+                          value_stride, {out + i * stride, stride, add, correction + i, after == nullptr ? nullptr : after + i});
+    }
+  }
+
+  /// largest + log(total), and 1 / total or 0 for a query that saw nothing, over total.
+  LLM_KERNEL static void finish_softmax(std::int64_t rows, const RunningSoftmax& running) {
+    for (std::int64_t i = 0; i < rows; i += width) {
+      const vf total = load(running.total + i);
+      store(running.largest + i, load(running.largest + i) + logarithm(total));
+      store(running.total + i, total == splat(0) ? total : 1.0f / total);
+    }
+  }
+
+  /// scores[query * tile_size + key] = row `query` . key, times scale where that is not null, wherever a query sees a key;
+  /// keys[e * tile_size + key].
+  LLM_KERNEL static void gradient_score_tile(const TileView& view, std::int64_t E, const float* rows, std::int64_t stride,
+                                             const float* keys, const float* scale, float* scores) {
+    for (std::int32_t i = 0; i < view.rows; i += tile_rows) {
+      const std::int32_t some = (std::min)(tile_rows, view.rows - i);
+      const std::int32_t from = view.first(i) / width, to = vectors_of(view.last(i + some - 1));
+      multiply_rows<false>(some, to - from, E, rows + i * stride, stride, keys + from * width, tile_size,
+                           {scores + i * tile_size + from * width, tile_size, false, nullptr, scale, 0});
+    }
+  }
+
+  /// Turns scores [query][key] into weights p = e^(score - lse), and dweights into the gradient of query . key, p (dweights - dot) scale;
+  /// both 0 where a query does not see a key. The queries [alone, alone_end) see one key in all: their weight is 1 whatever its score,
+  /// and the gradient 0 to the last bit, as if dot were rounded like dweights.
+  LLM_KERNEL static void weights_and_gradient(const TileView& view, float* scores, float* dweights, float scale, const float* lse,
+                                              const float* dots, std::int64_t alone, std::int64_t alone_end) {
+    for (std::int32_t i = 0; i < view.rows; ++i) {
+      const std::int32_t block = i / tile_rows * tile_rows, block_end = (std::min)(block + tile_rows, view.rows) - 1;
+      const std::int32_t from = view.first(block) / width, to = vectors_of(view.last(block_end));
+      const std::int32_t begin = view.first(i), end = view.last(i);
+      float *row = scores + i * tile_size, *drow = dweights + i * tile_size;
+      const float dot = i >= alone && i < alone_end && begin < end ? drow[begin] : dots[i];
+      for (std::int32_t j = from * width; j < to * width; j += width) {
+        vf p = exponential_of_negative(load(row + j) - lse[i]);
+        vf ds = p * (load(drow + j) - dot) * scale;
+        if (j < begin || j + width > end) {
+          const vi key = lane_numbers() + j;
+          const auto seen = (key >= splat_int(begin)) & (key < splat_int(end));
+          p = seen ? p : splat(0);
+          ds = seen ? ds : splat(0);
+        }
+        store(row + j, p);
+        store(drow + j, ds);
+      }
+    }
+  }
+
+  /// out[key] += the sum over queries of factors[query * tile_size + key] times row `query`.
+  LLM_KERNEL static void key_gradient_tile(const TileView& view, std::int64_t E, const float* factors, const float* rows,
+                                           std::int64_t stride, float* out, std::int64_t out_stride) {
+    for (std::int32_t s = 0; s < view.cols; s += tile_rows) {
+      const std::int32_t some = (std::min)(tile_rows, view.cols - s), from = view.rows_from(s), n = view.rows_to(s + some - 1) - from;
+      if (n <= 0) continue;
+      multiply_rows<true>(some, vectors_of(E), n, factors + from * tile_size + s, tile_size, rows + from * stride, stride,
+                          {out + s * out_stride, out_stride, true});
+    }
+  }
+
+  /// out[query] += the sum over keys of factors[query * tile_size + key] times row `key`.
+  LLM_KERNEL static void query_gradient_tile(const TileView& view, std::int64_t E, const float* factors, const float* rows,
+                                             std::int64_t stride, float* out, std::int64_t out_stride) {
+    for (std::int32_t i = 0; i < view.rows; i += tile_rows) {
+      const std::int32_t some = (std::min)(tile_rows, view.rows - i), from = view.first(i), n = view.last(i + some - 1) - from;
+      if (n <= 0) continue;
+      multiply_rows<false>(some, vectors_of(E), n, factors + i * tile_size + from, tile_size, rows + from * stride, stride,
+                           {out + i * out_stride, out_stride, true});
+    }
+  }
+
+  /// Turns the n scores of one query into weights e^(scale score - largest), with the largest and the total written.
+  LLM_KERNEL static void softmax_row(float* scores, std::int64_t n, float scale, float& largest, float& total) {
+    vf most = splat(-std::numeric_limits<float>::infinity());
+    std::int64_t i = 0;
+    for (; i + width <= n; i += width) {
       const vf s = load(scores + i) * scale;
       store(scores + i, s);
       most = larger(s, most);
     }
-    if (begin >= end) {  // nothing is seen; scores that are NaN or -inf are seen, and give NaN
-      for (std::int64_t i = 0; i < n; i += width) store(scores + i, splat(0));
-      return;
+    largest = horizontal_max(most);
+    for (; i < n; ++i) {
+      scores[i] *= scale;
+      if (scores[i] > largest) largest = scores[i];
     }
-    const float now = horizontal_max(most);
     vf sum = splat(0);
-    for (std::int64_t i = 0; i < n; i += width) {
-      const vf p = exponential(load(scores + i) - now);
+    for (i = 0; i + width <= n; i += width) {
+      const vf p = exponential_of_negative(load(scores + i) - largest);
       store(scores + i, p);
       sum += p;
     }
-    if (now != largest && total != 0.0f) {
-      const float correction = std::exp(largest - now);
-      for (std::int64_t e = 0; e < E; e += width) store(sums + e, load(sums + e, E - e) * correction, E - e);
-      total *= correction;
-    }
-    largest = now;
-    total += horizontal_sum(sum);
-  }
-
-  /// Turns scores into weights p = e^(scale q.k - lse), 0 outside [begin, end), and dweights = dy.v into the gradient of q.k,
-  /// p (dweights - dot) scale.
-  LLM_KERNEL static void weights_and_gradient(float* scores, float* dweights, std::int64_t n, std::int64_t begin, std::int64_t end,
-                                              float scale, float lse, float dot) {
-    if (begin >= end) {  // lse may be -inf here
-      std::fill(scores, scores + n, 0.0f);
-      std::fill(dweights, dweights + n, 0.0f);
-      return;
-    }
-    hide(scores, n, begin, end);
-    // Rounded by themselves, as forward rounds them: a multiply-add here would give large scores another last bit, and the weights
-    // would no longer be those that made y.
-    for (std::int64_t i = 0; i < n; i += width) store(scores + i, load(scores + i) * scale);
-    for (std::int64_t i = 0; i < n; i += width) {
-      const vf p = exponential(load(scores + i) - lse);
-      store(scores + i, p);
-      store(dweights + i, p * (load(dweights + i) - dot) * scale);
+    total = horizontal_sum(sum);
+    for (; i < n; ++i) {
+      float p[width];
+      store(p, exponential_of_negative(splat(scores[i] - largest)));
+      scores[i] = p[0];
+      total += p[0];
     }
   }
 
@@ -80,24 +153,13 @@ struct AttentionRows {
     }
   }
 
-  /// out[i] = a[i, :] . b[i, :] for rows of n elements, each added up in the order of the products of tiles: where a query looks at one
-  /// key alone, dy.y is then dy.v to the last bit, and their difference 0.
+  /// out[i] = a[i, :] . b[i, :] for rows of n elements.
   template <class T>
-  LLM_KERNEL static void dot_rows_in_order(const T* a, const T* b, std::int64_t stride, std::int64_t rows, std::int64_t n, float* out) {
-    std::int64_t i = 0;
-    for (; i + 4 <= rows; i += 4) {  // four rows at a time, since one sum waits for itself
-      const T *p = a + i * stride, *q = b + i * stride;
-      float sums[4] = {};
-      for (std::int64_t e = 0; e < n; ++e)
-        for (int r = 0; r < 4; ++r)
-          sums[r] = multiply_add_one(static_cast<float>(p[r * stride + e]), static_cast<float>(q[r * stride + e]), sums[r]);
-      for (int r = 0; r < 4; ++r) out[i + r] = sums[r];
-    }
-    for (; i < rows; ++i) {
-      float sum = 0.0f;
-      for (std::int64_t e = 0; e < n; ++e)
-        sum = multiply_add_one(static_cast<float>(a[i * stride + e]), static_cast<float>(b[i * stride + e]), sum);
-      out[i] = sum;
+  LLM_KERNEL static void dot_of_rows(const T* a, const T* b, std::int64_t stride, std::int64_t rows, std::int64_t n, float* out) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      vf sum = splat(0);
+      for (std::int64_t e = 0; e < n; e += width) sum = multiply_add(load(a + i * stride + e, n - e), load(b + i * stride + e, n - e), sum);
+      out[i] = horizontal_sum(sum);
     }
   }
 
@@ -112,9 +174,56 @@ struct AttentionRows {
   }
 
  private:
-  LLM_SIMD static void hide(float* scores, std::int64_t n, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = 0; i < begin; ++i) scores[i] = -std::numeric_limits<float>::infinity();
-    for (std::int64_t i = end; i < n; ++i) scores[i] = -std::numeric_limits<float>::infinity();
+  template <std::size_t... I>
+  LLM_SIMD static vi numbers(std::index_sequence<I...>) {
+    return vi{static_cast<std::int32_t>(I)...};
+  }
+  LLM_SIMD static vi lane_numbers() { return numbers(std::make_index_sequence<width>{}); }
+
+  /// softmax_tile for one vector of queries from query i on; `scores` begins at the first.
+  LLM_SIMD static void softmax_lanes(const TileView& view, std::int32_t i, float* scores, const RunningSoftmax& running) {
+    constexpr std::int32_t together = (std::max)(static_cast<std::int32_t>(width), tile_rows);  // value_tile takes as many
+    const std::int32_t one = i / together * together, last = (std::min)(one + together, view.rows) - 1;
+    const std::int32_t from = view.first(one), to = (std::max)(from, view.last(last));
+    const std::int32_t all_from = (std::min)(to, view.first(last)), all_to = (std::clamp)(view.last(one), all_from, to);
+    const vi lane = lane_numbers() + i;
+    const vi begin = view.begin_moves ? lane + view.begin : splat_int(view.begin);
+    const vi end = view.end_moves ? lane + view.end : splat_int(view.end);
+    const vf before = load(running.largest + i), nothing = splat(-std::numeric_limits<float>::infinity());
+    vf most = before;
+    for (std::int32_t s = from; s < all_from; ++s) most = larger(hidden(scores + s * tile_size, s, begin, end), most);
+    vf second = nothing, third = nothing, fourth = nothing;
+    std::int32_t s = all_from;
+    for (; s + 4 <= all_to; s += 4) {
+      most = larger(load(scores + s * tile_size), most);
+      second = larger(load(scores + (s + 1) * tile_size), second);
+      third = larger(load(scores + (s + 2) * tile_size), third);
+      fourth = larger(load(scores + (s + 3) * tile_size), fourth);
+    }
+    for (; s < all_to; ++s) most = larger(load(scores + s * tile_size), most);
+    for (; s < to; ++s) second = larger(hidden(scores + s * tile_size, s, begin, end), second);
+    most = larger(larger(fourth, third), larger(second, most));
+    // A query that has seen nothing has no largest score; 0 in its place makes weights of 0, not NaN. One that sees -inf alone gets NaN.
+    const auto sees = ((end > splat_int(from)) & (begin < splat_int(to)) & (begin < end)) | (most > nothing);
+    const vf shift = sees ? most : splat(0);
+    vf sum = splat(0);
+    for (s = from; s < to; ++s) {
+      const vf p = exponential_of_negative(load(scores + s * tile_size) - shift);
+      store(scores + s * tile_size, p);
+      sum += p;
+    }
+    const vf correction = exponential_of_negative(before - shift);
+    store(running.correction + i, correction);
+    store(running.total + i, multiply_add(load(running.total + i), correction, sum));
+    store(running.largest + i, most);
+  }
+
+  /// The scores of key s where they are seen, else -inf, which is written in their place.
+  LLM_SIMD static vf hidden(float* scores, std::int32_t s, vi begin, vi end) {
+    const auto seen = (splat_int(s) >= begin) & (splat_int(s) < end);
+    const vf score = seen ? load(scores) : splat(-std::numeric_limits<float>::infinity());
+    store(scores, score);
+    return score;
   }
 };
 

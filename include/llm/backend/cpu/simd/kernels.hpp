@@ -6,12 +6,15 @@
 #include <llm/backend/cpu/simd/math.hpp>
 //
 #include <llm/backend/cpu/simd/activation.hpp>
-#include <llm/backend/cpu/simd/attention.hpp>
 #include <llm/backend/cpu/simd/dot_rows.hpp>
 #include <llm/backend/cpu/simd/elementwise.hpp>
 #include <llm/backend/cpu/simd/product.hpp>
 #include <llm/backend/cpu/simd/product_plain.hpp>
 #include <llm/backend/cpu/simd/rope.hpp>
 #include <llm/backend/cpu/simd/rows.hpp>
+//
+#include <llm/backend/cpu/simd/tile_product.hpp>
+//
+#include <llm/backend/cpu/simd/attention.hpp>
 
 #endif

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <llm/backend/concept.hpp>
+#include <llm/backend/cpu/attention_view.hpp>
 #include <llm/backend/cpu/matrix.hpp>
 #include <llm/core/dtype.hpp>
 #include <llm/core/quant.hpp>
