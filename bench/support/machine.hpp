@@ -44,7 +44,8 @@ inline double peak_flops() {
       llm::cpu::parallel_for(llm::num_threads(), 1 << 30, [&](std::int64_t i) {
         float* a = spaces[static_cast<std::size_t>(i)].data();
         for (int repeat = 0; repeat < repeats; ++repeat)
-          kernels.multiply_panel(rows, cols, depth, a, depth, true, a + rows * depth, cols, a + rows * depth + depth * cols, cols, false);
+          kernels.multiply(rows, cols, depth, llm::cpu::LeftView<float>{a, depth, 1, 0}, a + rows * depth, cols, nullptr, 0,
+                           a + rows * depth + depth * cols, cols, llm::cpu::Ahead{});
       });
     });
     return 2.0 * static_cast<double>(rows * cols * depth * repeats) * llm::num_threads() / time;

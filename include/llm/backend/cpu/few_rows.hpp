@@ -42,7 +42,7 @@ void few_rows_forward_stored(const T* x, const StoredColumns& w, const T* bias, 
       kernels.dot_rows(M, count, w.K, wide, w.K, Weights{w.rows + n * w.row_bytes, w.row_bytes}, some_bias, y + n, N);
     } else {
       using Weights = typename decltype(kernels)::template Weights<float>;
-      kernels.dot_rows(M, count, w.K, wide, w.K, Weights{w.columns(n, count).data, w.K}, some_bias, y + n, N);
+      kernels.dot_rows(M, count, w.K, wide, w.K, Weights{w.block(0, w.K, n, count).data, w.K}, some_bias, y + n, N);
     }
   });
 }

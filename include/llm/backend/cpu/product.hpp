@@ -1,147 +1,202 @@
-// The product of two matrices on several threads.
+// The product of two matrices on several threads, or of one matrix with several.
+//
+// A product is cut into one task for each thread (ProductPlan). A task packs for itself what it reads, so threads share nothing and wait
+// for nobody. It takes its columns a panel at a time and its depth a piece at a time; while one panel is multiplied, the next one's
+// source is fetched.
+//
+// What a set of kernels offers:
+//   Packed                          one element of packed operands: depth_unit values that follow each other in depth
+//   depth_unit                      1 for float; 2 for pairs of bf16. Depths below are in values, LeftView's depth in units.
+//   block_rows, block_cols          the largest block of the result in registers, and
+//   vector_cols                     the columns of one vector; panels have whole vectors: padded(cols) columns
+//   view_left(a, view)              whether rows of a may be read where they are (dense along the depth or not), and how
+//   view_right(b, cols, panel, wide)  the same for a panel
+//   pack_left(a, M, K, to)          packs rows, `to` has round_up(M, block_rows) * ceil_div(K, depth_unit) elements; returns the view
+//   pack_panel(b, K, cols, to)      packs a panel into padded(cols) * ceil_div(K, depth_unit) elements
+//   multiply(M, cols, K, left, panel, wide, before, before_stride, c, c_stride, ahead)
+//                                   c = before + left * panel in float, for at most block_cols columns, and fetches `ahead`
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
+#include <llm/backend/cpu/blocks.hpp>
 #include <llm/backend/cpu/dispatch.hpp>
 #include <llm/backend/cpu/matrix.hpp>
 #include <llm/backend/cpu/parallel.hpp>
 #include <llm/backend/cpu/product_eigen.hpp>
+#include <llm/backend/cpu/product_plan.hpp>
 #include <llm/backend/cpu/tile.hpp>
 #include <llm/backend/cpu/workspace.hpp>
 #include <llm/core/dtype.hpp>
 
 namespace llm::cpu {
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
-
-/// How a product [M, N] of depth K is cut. It follows from the shape alone, and each result is added up in the order of k whatever the
-/// cut, so that results depend on neither threads nor tiles.
-struct ProductPlan {
-  std::int64_t depth, chunk_cols, task_rows, task_cols;
-
-  ProductPlan(std::int64_t M, std::int64_t N, std::int64_t K, std::int64_t block_rows, std::int64_t panel_cols) {
-    constexpr std::int64_t deepest = 256, packed_floats = 1 << 20, task_work = 1 << 21, most_rows = 96;
-    depth = ceil_div(ceil_div(K, ceil_div(K, deepest)), 8) * 8;
-    chunk_cols = (std::min)(N, (std::max)(std::int64_t{1}, packed_floats / K / panel_cols) * panel_cols);
-    const std::int64_t tasks = (std::clamp)(M * chunk_cols * K / task_work, std::int64_t{1}, std::int64_t{64});
-    task_rows = (std::min)(ceil_div(ceil_div(M, tasks), block_rows) * block_rows, most_rows / block_rows * block_rows);
-    const std::int64_t panels = ceil_div(chunk_cols, panel_cols);
-    const std::int64_t col_tasks = (std::clamp)(tasks / ceil_div(M, task_rows), std::int64_t{1}, panels);
-    task_cols = ceil_div(panels, col_tasks) * panel_cols;
-  }
-};
-
-/// The rows of the left operand as the kernels want them: as they are, or packed when they are dense along columns.
-template <class Kernels, class A>
-struct LeftRows {
-  const float* data;
-  std::int64_t stride;
-  bool packed;
-
-  LeftRows(Matrix<A> a, std::int64_t rows, std::int64_t depth) {
-    const Matrix<float> wide = widened(a, rows, depth, Slot::rows);
-    packed = wide.col_stride != 1;
-    data = wide.data;
-    stride = wide.row_stride;
-    if (packed) {
-      float* blocks = workspace<float>(Slot::packed_left, ceil_div(rows, Kernels::block_rows) * Kernels::block_rows * depth);
-      Kernels::pack_rows(wide, rows, depth, blocks);
-      data = blocks;
-    }
-  }
-};
-
-/// out[M, cols] = a[M, K] times panels of packed columns [first, first + cols) of a right operand that has `all_cols` packed columns.
-template <class Kernels, class A, class T>
-void multiply_tile(std::int64_t M, std::int64_t K, std::int64_t depth, Matrix<A> a, const float* packed, std::int64_t all_cols,
-                   std::int64_t first, std::int64_t cols, Tile<T>& tile) {
-  for (std::int64_t k = 0; k < K; k += depth) {
-    const std::int64_t some = (std::min)(depth, K - k);
-    const LeftRows<Kernels, A> left(a.from(0, k), M, some);
-    const float* block = packed + k * Kernels::padded(all_cols);
-    for (std::int64_t j = 0; j < cols; j += Kernels::block_cols) {
-      const std::int64_t some_cols = (std::min)(Kernels::block_cols, cols - j);
-      Kernels::multiply_panel(M, some_cols, some, left.data, left.stride, left.packed, block + (first + j) * some,
-                              Kernels::padded(some_cols), tile.data() + j, tile.stride(), k > 0 || tile.needs_fill());
-    }
-  }
-}
-
-/// Packs columns [first, first + cols) of b, all K deep, into workspace that the calling thread's workers share. `panel(j, cols, to)`
-/// is left to pack what it wants: it gets a panel's first column, its width, and where it goes.
-template <class Kernels, class Right>
-const float* pack_right(const Right& right, std::int64_t K, std::int64_t depth, std::int64_t first, std::int64_t cols) {
-  const std::int64_t wide = Kernels::padded(cols);
-  float* packed = workspace<float>(Slot::shared, K * wide);
-  parallel_for(ceil_div(cols, Kernels::block_cols), K * Kernels::block_cols / 4, [&](std::int64_t panel) {
-    const std::int64_t j = panel * Kernels::block_cols, some_cols = (std::min)(Kernels::block_cols, cols - j);
-    const auto columns = right.columns(first + j, some_cols);
-    for (std::int64_t k = 0; k < K; k += depth) {
-      const std::int64_t some = (std::min)(depth, K - k);
-      Kernels::pack_panel(columns.from(k, 0), some, some_cols, packed + k * wide + j * some);
-    }
-  });
-  return packed;
-}
-
-/// The right operand of a product as a matrix in memory. Others make their columns as they are asked for.
+/// The right operand of a product as a matrix in memory. Others make their values as they are asked for.
 template <class B>
 struct MatrixColumns {
   Matrix<B> matrix;
-  Matrix<B> columns(std::int64_t first, std::int64_t) const { return matrix.from(0, first); }
+
+  /// Rows [k, k + depth) of columns [col, col + cols).
+  Matrix<B> block(std::int64_t k, std::int64_t, std::int64_t col, std::int64_t) const { return matrix.from(k, col); }
+  Ahead ahead(std::int64_t k, std::int64_t depth, std::int64_t col, std::int64_t cols) const {
+    constexpr std::int64_t size = sizeof(B);
+    const B* first = matrix.from(k, col).data;
+    if (matrix.col_stride == 1) return {first, depth, cols * size, matrix.row_stride * size};
+    return {first, cols, depth * size, matrix.col_stride * size};
+  }
 };
 
-template <class Kernels, class A, class Right, class T>
-void packed_product(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<A> a, const Right& right, const Output<T>& out) {
-  const ProductPlan plan(M, N, K, Kernels::block_rows, Kernels::block_cols);
-  for (std::int64_t first = 0; first < N; first += plan.chunk_cols) {
-    const std::int64_t cols = (std::min)(plan.chunk_cols, N - first), col_tasks = ceil_div(cols, plan.task_cols);
-    const float* packed = pack_right<Kernels>(right, K, plan.depth, first, cols);
-    parallel_for(ceil_div(M, plan.task_rows) * col_tasks, plan.task_rows * plan.task_cols * K / products_per_work, [&](std::int64_t task) {
-      const std::int64_t row = task / col_tasks * plan.task_rows, col = task % col_tasks * plan.task_cols;
-      const std::int64_t rows = (std::min)(plan.task_rows, M - row), some_cols = (std::min)(plan.task_cols, cols - col);
-      Tile<T> tile(out, row, first + col, rows, some_cols);
-      if (tile.needs_fill()) tile.fill();
-      multiply_tile<Kernels>(rows, K, plan.depth, a.from(row, 0), packed, cols, col, some_cols, tile);
-      tile.write_back();
-    });
+/// One product of a group: its right operand of N columns, and where the result goes.
+template <class Right, class Out>
+struct Factor {
+  Right right;
+  std::int64_t N;
+  Out out;
+};
+
+/// A part of one product: rows [row, row + rows) of columns [col, col + cols), on the calling thread.
+template <class Kernels, class A, class Right, class Out>
+class ProductTask {
+ public:
+  ProductTask(std::int64_t K, Matrix<A> a, const Factor<Right, Out>& factor, std::int64_t row, std::int64_t rows, std::int64_t col,
+              std::int64_t cols)
+      : K_(K),
+        depth_(product_depth(K)),
+        a_(a.from(row, 0)),
+        factor_(factor),
+        row_(row),
+        rows_(rows),
+        col_(col),
+        cols_(cols),
+        panels_(ceil_div(cols, Kernels::vector_cols), Kernels::block_cols / Kernels::vector_cols) {}
+
+  void run() const {
+    const std::int64_t together = K_ <= depth_ ? panels_.count : group_panels;
+    for (std::int64_t first = 0; first < panels_.count; first += together) group(first, (std::min)(panels_.count, first + together));
   }
+
+ private:
+  using Packed = typename Kernels::Packed;
+  static constexpr std::int64_t group_panels = 8;  // their results stay in the second cache while the depth passes by
+
+  static std::int64_t units(std::int64_t depth) { return ceil_div(depth, Kernels::depth_unit); }
+  std::int64_t panel_col(std::int64_t panel) const { return (std::min)(panels_.first(panel) * Kernels::vector_cols, cols_); }
+  std::int64_t panel_cols(std::int64_t panel) const { return panel_col(panel + 1) - panel_col(panel); }
+
+  /// All depth of panels [first, end).
+  void group(std::int64_t first, std::int64_t end) const {
+    const std::int64_t col = panel_col(first);
+    Tile<Out> tile(factor_.out, row_, col_ + col, rows_, panel_col(end) - col);
+    auto before = tile.before();
+    for (std::int64_t k = 0; k < K_; k += depth_) {
+      const std::int64_t some = (std::min)(depth_, K_ - k);
+      const LeftView<Packed> left = left_rows(k, some);
+      for (std::int64_t p = first; p < end; ++p) {
+        const std::int64_t at = panel_col(p) - col;
+        multiply(k, some, p, left,
+                 p + 1 < end       ? ahead(k, p + 1)
+                 : k + depth_ < K_ ? ahead(k + depth_, first)
+                                   : ahead(0, end),
+                 before.data == nullptr ? nullptr : before.data + at, before.stride, tile.data() + at, tile.stride());
+        if (k + some == K_) tile.finish(at, panel_cols(p));
+      }
+      before = {tile.data(), tile.stride()};
+    }
+  }
+
+  LeftView<Packed> left_rows(std::int64_t k, std::int64_t depth) const {
+    const Matrix<A> a = a_.from(0, k);
+    LeftView<Packed> view;
+    if (Kernels::view_left(a, view)) return view;
+    return Kernels::pack_left(a, rows_, depth, workspace<Packed>(Slot::packed_left, round_up(rows_, Kernels::block_rows) * units(depth)));
+  }
+  void multiply(std::int64_t k, std::int64_t depth, std::int64_t p, const LeftView<Packed>& left, const Ahead& next, const float* before,
+                std::int64_t before_stride, float* c, std::int64_t c_stride) const {
+    const std::int64_t cols = panel_cols(p);
+    const auto b = factor_.right.block(k, depth, col_ + panel_col(p), cols);
+    const Packed* panel;
+    std::int64_t wide = Kernels::padded(cols);
+    if (rows_ > 64 || !Kernels::view_right(b, cols, panel, wide)) {
+      Packed* packed = workspace<Packed>(Slot::packed_right, units(depth) * Kernels::block_cols);
+      Kernels::pack_panel(b, depth, cols, packed);
+      panel = packed;
+    }
+    Kernels::multiply(rows_, cols, depth, left, panel, wide, before, before_stride, c, c_stride, next);
+  }
+  Ahead ahead(std::int64_t k, std::int64_t panel) const {
+    if (panel == panels_.count) return {};
+    return factor_.right.ahead(k, (std::min)(depth_, K_ - k), col_ + panel_col(panel), panel_cols(panel));
+  }
+
+  std::int64_t K_, depth_;
+  Matrix<A> a_;
+  const Factor<Right, Out>& factor_;
+  std::int64_t row_, rows_, col_, cols_;
+  EvenBlocks panels_;
+};
+
+/// Products of one left operand a[M, K] with several right ones, as one piece of work: their columns are shared out together.
+template <class Kernels, class A, class Right, class Out>
+void packed_products(std::int64_t M, std::int64_t K, Matrix<A> a, const Factor<Right, Out>* factors, std::int64_t count) {
+  constexpr std::int64_t vector = Kernels::vector_cols;
+  std::int64_t vectors = 0;
+  for (std::int64_t i = 0; i < count; ++i) vectors += ceil_div(factors[i].N, vector);
+  if (M == 0 || vectors == 0) return;
+  const std::int64_t work = M * vectors * vector * K / products_per_work;
+  const ProductPlan plan(M, vectors, vector, work < serial_work ? 1 : num_threads());
+  const EvenBlocks rows = EvenBlocks::of(plan.row_parts, M), cols = EvenBlocks::of(plan.col_parts, vectors);
+  parallel_for(plan.row_parts * plan.col_parts, work / (plan.row_parts * plan.col_parts), [&](std::int64_t task) {
+    const std::int64_t row_part = task / plan.col_parts, col_part = task % plan.col_parts;
+    std::int64_t first = cols.first(col_part) * vector, end = cols.first(col_part + 1) * vector;
+    for (std::int64_t i = 0; i < count && end > 0; ++i) {
+      const std::int64_t N = factors[i].N;
+      if (first < N)
+        ProductTask<Kernels, A, Right, Out>(K, a, factors[i], rows.first(row_part), rows.size(row_part), first, (std::min)(N, end) - first)
+            .run();
+      first = (std::max)(first - round_up(N, vector), std::int64_t{0});
+      end -= round_up(N, vector);
+    }
+  });
 }
 
-template <class T, class Right>
-void eigen_product(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<T> a, const Right& right, const Output<T>& out) {
+template <class T, class Right, class Out>
+void eigen_product(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<T> a, const Right& right, const Out& out) {
   constexpr std::int64_t task_rows = 128, task_cols = 192, depth = EigenBlocking<compute_t<T>>::max_depth;
   const std::int64_t row_tasks = ceil_div(M, task_rows), col_tasks = ceil_div(N, task_cols);
   parallel_for(row_tasks * col_tasks, (std::min)(M, task_rows) * (std::min)(N, task_cols) * K / products_per_work, [&](std::int64_t task) {
     const std::int64_t row = task / col_tasks * task_rows, col = task % col_tasks * task_cols;
     const std::int64_t rows = (std::min)(task_rows, M - row), cols = (std::min)(task_cols, N - col);
-    Tile<T> tile(out, row, col, rows, cols);
+    Tile<Out> tile(out, row, col, rows, cols);
     tile.fill();
-    const auto b = right.columns(col, cols);
     for (std::int64_t k = 0; k < K; k += depth) {
       const std::int64_t some = (std::min)(depth, K - k);
-      eigen_tile(rows, cols, some, widened(a.from(row, k), rows, some, Slot::scores), widened(b.from(k, 0), some, cols, Slot::rows),
-                 tile.data(), tile.stride());
+      eigen_tile(rows, cols, some, widened(a.from(row, k), rows, some, Slot::scores),
+                 widened(right.block(k, some, col, cols), some, cols, Slot::rows), tile.data(), tile.stride());
     }
-    tile.write_back();
+    tile.finish(0, cols);
   });
 }
 
-/// out[M,N] = a[M,K] b[K,N], with the output's bias and `add`. Accumulates in compute_t<T> and rounds once.
-template <class T, class Right>
-void product(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<T> a, const Right& right, const Output<T>& out) {
-  if (M == 0 || N == 0) return;
+/// For each factor out[M,N] = a[M,K] b[K,N], with the output's bias, `add` and epilogue. Accumulates in compute_t<T> and rounds once.
+template <class T, class Right, class Out>
+void product_group(std::int64_t M, std::int64_t K, Matrix<T> a, const Factor<Right, Out>* factors, std::int64_t count) {
 #if LLM_X86
   if constexpr (!std::is_same_v<T, double>) {
     const Isa isa = current_isa();
-    if (isa >= Isa::avx512 && K > 0) return packed_product<avx512::Kernels>(M, N, K, a, right, out);
-    if (isa == Isa::avx2 && K > 0) return packed_product<avx2::Kernels>(M, N, K, a, right, out);
+    if (isa >= Isa::avx512 && K > 0) return packed_products<avx512::Kernels>(M, K, a, factors, count);
+    if (isa == Isa::avx2 && K > 0) return packed_products<avx2::Kernels>(M, K, a, factors, count);
   }
 #endif
-  eigen_product(M, N, K, a, right, out);
+  for (std::int64_t i = 0; i < count; ++i) eigen_product(M, factors[i].N, K, a, factors[i].right, factors[i].out);
+}
+
+/// The same for one product.
+template <class T, class Right, class Out>
+void product(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<T> a, const Right& right, const Out& out) {
+  const Factor<Right, Out> factor{right, N, out};
+  product_group(M, K, a, &factor, 1);
 }
 
 }  // namespace llm::cpu

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <llm/backend/cpu/blocks.hpp>
 #include <llm/backend/cpu/dispatch.hpp>
 #include <llm/backend/cpu/matrix.hpp>
 #include <llm/backend/cpu/workspace.hpp>
@@ -31,10 +32,15 @@ struct StoredColumns {
   const std::byte* rows;
   std::int64_t row_bytes, K;
 
-  Matrix<float> columns(std::int64_t first, std::int64_t count) const {
-    float* decoded = workspace<float>(Slot::rows, count * K);
-    for (std::int64_t i = 0; i < count; ++i) decode_row(format, rows + (first + i) * row_bytes, decoded + i * K, K);
-    return dense<float>(decoded, K).transposed();
+  /// Rows [k, k + depth) of columns [col, col + cols); k is a multiple of 32, so that no block of a format is cut.
+  Matrix<float> block(std::int64_t k, std::int64_t depth, std::int64_t col, std::int64_t cols) const {
+    float* decoded = workspace<float>(Slot::rows, cols * depth);
+    const std::int64_t skip = storage_bytes(format, k);
+    for (std::int64_t i = 0; i < cols; ++i) decode_row(format, rows + (col + i) * row_bytes + skip, decoded + i * depth, depth);
+    return dense<float>(decoded, depth).transposed();
+  }
+  Ahead ahead(std::int64_t k, std::int64_t depth, std::int64_t col, std::int64_t cols) const {
+    return {rows + col * row_bytes + storage_bytes(format, k), cols, storage_bytes(format, depth), row_bytes};
   }
 };
 

@@ -11,23 +11,41 @@
 
 namespace llm::cpu {
 
+/// What an output does with its finished blocks before they are rounded and left: nothing.
+struct NoEpilogue {
+  template <class C>
+  void operator()(std::int64_t, std::int64_t, std::int64_t, std::int64_t, C*, std::int64_t) const {}
+};
+
 /// A result [M, N] with rows of `stride` elements: bias[N] is added to each row when not null; `add` adds to what is there.
-template <class T>
+/// epilogue(row, col, rows, cols, values, stride) is called once for each finished block of the result, while it is hot: it may read
+/// and change the block's values, which are in compute_t<T>. Several threads call it, for different blocks.
+template <class T, class Epilogue = NoEpilogue>
 struct Output {
+  using value_type = T;
   T* data;
   std::int64_t stride;
   const T* bias = nullptr;
   bool add = false;
+  Epilogue epilogue = {};
+};
+
+/// What a product is added to: rows of values, one row for all (stride 0), or nothing (null).
+template <class C>
+struct Before {
+  const C* data;
+  std::int64_t stride;
 };
 
 /// One tile of a result in the compute type: the result itself, or workspace that is rounded into it once, by write_back.
-template <class T>
+template <class Out>
 class Tile {
  public:
+  using T = typename Out::value_type;
   using C = compute_t<T>;
 
-  Tile(const Output<T>& out, std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols)
-      : out_(out), to_(out.data + row * out.stride + col), col_(col), rows_(rows), cols_(cols) {
+  Tile(const Out& out, std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols)
+      : out_(out), to_(out.data + row * out.stride + col), row_(row), col_(col), rows_(rows), cols_(cols) {
     if constexpr (std::is_same_v<T, C>) {
       data_ = to_;
       stride_ = out.stride;
@@ -42,6 +60,15 @@ class Tile {
   /// Whether the product must be added to what fill writes; else it may overwrite the tile.
   bool needs_fill() const { return out_.add || out_.bias != nullptr; }
 
+  /// What the first products are added to. What comes later is added to the tile itself.
+  Before<C> before() {
+    if (!needs_fill()) return {nullptr, 0};
+    if constexpr (std::is_same_v<T, C>)
+      if (!out_.add) return {out_.bias + col_, 0};
+    if (!std::is_same_v<T, C> || out_.bias != nullptr) fill();
+    return {data_, stride_};
+  }
+
   /// What was there and the bias, or zeros.
   void fill() {
     for (std::int64_t i = 0; i < rows_; ++i)
@@ -51,17 +78,20 @@ class Tile {
       }
   }
 
-  void write_back() {
+  /// Columns [first, first + cols) are complete.
+  void finish(std::int64_t first, std::int64_t cols) {
+    out_.epilogue(row_, col_ + first, rows_, cols, data_ + first, stride_);
     if constexpr (!std::is_same_v<T, C>)
       with_vectors([&](auto kernels) {
-        for (std::int64_t i = 0; i < rows_; ++i) kernels.template narrow<T>(data_ + i * stride_, 1.0f, to_ + i * out_.stride, cols_, false);
+        for (std::int64_t i = 0; i < rows_; ++i)
+          kernels.template narrow<T>(data_ + i * stride_ + first, 1.0f, to_ + i * out_.stride + first, cols, false);
       });
   }
 
  private:
-  Output<T> out_;
+  const Out& out_;
   T* to_;
-  std::int64_t col_, rows_, cols_;
+  std::int64_t row_, col_, rows_, cols_;
   C* data_;
   std::int64_t stride_;
 };

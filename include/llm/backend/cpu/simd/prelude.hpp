@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include <llm/backend/concept.hpp>
 #include <llm/backend/cpu/attention_view.hpp>
+#include <llm/backend/cpu/blocks.hpp>
 #include <llm/backend/cpu/matrix.hpp>
 #include <llm/core/dtype.hpp>
 #include <llm/core/quant.hpp>

@@ -1,7 +1,7 @@
-// Packed matrix products: a right operand packed into panels, and the kernel that multiplies rows by a panel.
+// Packed matrix products in float: the right operand in panels of columns, and the kernel that multiplies blocks of rows by a panel.
 //
-// The layout follows Goto and van de Geijn, "Anatomy of high-performance matrix multiplication": a panel of the right operand stays in
-// the first cache while all rows pass by; a block of rows x columns of the result stays in registers over the whole depth.
+// After Goto and van de Geijn, "Anatomy of high-performance matrix multiplication": a block of rows x columns of the result stays in
+// registers over the whole depth, while its rows of the left operand are broadcast and a panel of the right one streams from the caches.
 #if defined(LLM_SIMD_WIDTH) && LLM_SIMD_WIDTH > 1
 
 template <int Step, std::size_t... I>
@@ -26,9 +26,26 @@ LLM_SIMD void transpose_square(const T* from, std::int64_t stride, std::int64_t 
 }
 
 struct Product {
-  static constexpr std::int64_t block_rows = LLM_SIMD_BLOCK_ROWS, block_cols = LLM_SIMD_BLOCK_VECTORS * width;
+  using Packed = float;
+  static constexpr std::int64_t depth_unit = 1, block_rows = LLM_SIMD_BLOCK_ROWS, block_cols = LLM_SIMD_BLOCK_VECTORS * width;
+  static constexpr std::int64_t vector_cols = width;
 
-  static std::int64_t padded(std::int64_t cols) { return (cols + width - 1) / width * width; }
+  static constexpr std::int64_t padded(std::int64_t cols) { return (cols + width - 1) / width * width; }
+
+  /// Whether rows of the left operand can be read where they are, and how.
+  template <class T>
+  static bool view_left(Matrix<T> a, LeftView<float>& view) {
+    if constexpr (std::is_same_v<T, float>) view = {a.data, a.row_stride, a.col_stride, 0};
+    return std::is_same_v<T, float>;
+  }
+  /// The same of a panel of the right operand, whose rows of `cols` floats are then `wide` apart.
+  template <class T>
+  static bool view_right(Matrix<T> b, std::int64_t cols, const float*& panel, std::int64_t& wide) {
+    if (!std::is_same_v<T, float> || b.col_stride != 1 || cols % width != 0) return false;
+    if constexpr (std::is_same_v<T, float>) panel = b.data;
+    wide = b.row_stride;
+    return true;
+  }
 
   /// Packs at most block_cols columns of b, K deep, as packed[k * padded(cols) + j]. Columns of padding hold what the last one holds.
   template <class T>
@@ -50,46 +67,92 @@ struct Product {
     }
   }
 
-  /// Packs M rows of a, K deep, where a is dense along its columns: blocks of block_rows, each packed[k * block_rows + i].
-  LLM_KERNEL static void pack_rows(Matrix<float> a, std::int64_t M, std::int64_t K, float* packed) {
-    for (std::int64_t k = 0; k < K; ++k)
-      for (std::int64_t i = 0; i < M; i += block_rows) {
-        const float* from = a.data + k * a.col_stride + i;
-        float* to = packed + i * K + k * block_rows;
-        if (i + block_rows <= M)
-          __builtin_memcpy(to, from, block_rows * sizeof(float));
-        else
-          for (std::int64_t r = 0; r < block_rows; ++r) to[r] = i + r < M ? from[r] : 0.0f;
-      }
+  /// Packs M rows of a, K deep, close together: as rows where they are dense along the depth, else as blocks of [K, block_rows].
+  /// `packed` has room for the rows rounded up to whole blocks.
+  template <class T>
+  LLM_KERNEL static LeftView<float> pack_left(Matrix<T> a, std::int64_t M, std::int64_t K, float* packed) {
+    if (a.col_stride == 1) {
+      for (std::int64_t i = 0; i < M; ++i)
+        for (std::int64_t k = 0; k < K; k += width) store(packed + i * K + k, load(a.data + i * a.row_stride + k, K - k), K - k);
+      return {packed, K, 1, 0};
+    }
+    const EvenBlocks blocks(M, block_rows);
+    constexpr std::int64_t together = 4;  // blocks that share lines of memory and are written side by side
+    for (std::int64_t first = 0; first < blocks.count; first += together)
+      for (std::int64_t k = 0; k < K; ++k)
+        for (std::int64_t block = first; block < (std::min)(first + together, blocks.count); ++block)
+          copy_row(a.data + k * a.col_stride + blocks.first(block), blocks.size(block), packed + (block * K + k) * block_rows);
+    return {packed, 1, block_rows, block_rows * K};
   }
 
-  /// c[M, cols] = or += a[M, K] b, with b packed by pack_panel, `wide` floats a row, of which the first cols count. `rows` is a itself,
-  /// dense along its rows, or what pack_rows made of it.
-  LLM_KERNEL static void multiply_panel(std::int64_t M, std::int64_t cols, std::int64_t K, const float* rows, std::int64_t row_stride,
-                                        bool rows_packed, const float* panel, std::int64_t wide, float* c, std::int64_t c_stride,
-                                        bool add) {
-    if (cols > 2 * width) return multiply<LLM_SIMD_BLOCK_VECTORS>(M, cols, K, rows, row_stride, rows_packed, panel, wide, c, c_stride, add);
-    if (cols > width) return multiply<2>(M, cols, K, rows, row_stride, rows_packed, panel, wide, c, c_stride, add);
-    multiply<1>(M, cols, K, rows, row_stride, rows_packed, panel, wide, c, c_stride, add);
+  /// c[M, cols] = before + a[M, K] b for at most block_cols columns: `panel` is b in rows of `wide` floats. `before` may be null, c
+  /// itself, or one row (stride 0).
+  LLM_KERNEL static void multiply(std::int64_t M, std::int64_t cols, std::int64_t K, LeftView<float> a, const float* panel,
+                                  std::int64_t wide, const float* before, std::int64_t before_stride, float* c, std::int64_t c_stride,
+                                  Ahead ahead = {}) {
+    if (cols > 2 * width)
+      return multiply_rows<LLM_SIMD_BLOCK_VECTORS>(M, cols, K, a, panel, wide, before, before_stride, c, c_stride, ahead);
+    if (cols > width) return multiply_rows<2>(M, cols, K, a, panel, wide, before, before_stride, c, c_stride, ahead);
+    multiply_rows<1>(M, cols, K, a, panel, wide, before, before_stride, c, c_stride, ahead);
   }
 
  private:
   static constexpr int R = LLM_SIMD_BLOCK_ROWS;
+  static constexpr std::int64_t strip = 16;  // floats of a line
 
-  struct PackedRows {
-    const float* data;
-    template <int I>
-    LLM_SIMD float at(std::int64_t k) const {
-      return data[k * R + I];
-    }
+  /// One block of the result and what makes it.
+  struct Block {
+    const float* a;
+    std::int64_t row_stride, depth_stride;
+    const float* next;  // the next block's rows, of which `strip` values each are fetched at a time
+    std::int64_t next_step;
+    const float* panel;
+    std::int64_t wide;
+    const float* before;
+    std::int64_t before_stride;
+    float* c;
+    std::int64_t c_stride, rows, last_cols;
+    std::int64_t lines;  // to fetch in each strip
   };
-  struct PlainRows {
-    const float* row[R];
-    template <int I>
-    LLM_SIMD float at(std::int64_t k) const {
-      return row[I][k];
+
+  template <class T>
+  LLM_SIMD static void copy_row(const T* from, std::int64_t rows, float* to) {
+    if (rows == R)
+      for (int i = 0; i < R; ++i) to[i] = static_cast<float>(from[i]);
+    else
+      for (std::int64_t i = 0; i < rows; ++i) to[i] = static_cast<float>(from[i]);
+  }
+
+  template <int V>
+  LLM_SIMD static void multiply_rows(std::int64_t M, std::int64_t cols, std::int64_t K, const LeftView<float>& a, const float* panel,
+                                     std::int64_t wide, const float* before, std::int64_t before_stride, float* c, std::int64_t c_stride,
+                                     Ahead& ahead) {
+    const EvenBlocks blocks(M, R);
+    const std::int64_t lines = ahead.lines() / (std::max)(blocks.count * (K / strip + 1), std::int64_t{1}) + 1;
+    for (std::int64_t b = 0; b < blocks.count; ++b) {
+      const std::int64_t first = blocks.first(b), rows = blocks.size(b), next = (std::min)(b + 1, blocks.count - 1);
+      const Block block{a.at(b, first),
+                        a.row_stride,
+                        a.depth_stride,
+                        a.at(next, blocks.first(next)),
+                        a.depth_stride == 1 ? a.row_stride : width,
+                        panel,
+                        wide,
+                        before == nullptr ? nullptr : before + first * before_stride,
+                        before_stride,
+                        c + first * c_stride,
+                        c_stride,
+                        rows,
+                        cols - (V - 1) * width,
+                        lines};
+      if (rows == R - 1)
+        multiply_block<R - 1, V>(K, block, ahead, std::make_index_sequence<R - 1>{});
+      else if (rows > R / 2)
+        multiply_block<R, V>(K, block, ahead, std::make_index_sequence<R>{});
+      else
+        multiply_block<R / 2, V>(K, block, ahead, std::make_index_sequence<R / 2>{});
     }
-  };
+  }
 
   template <int V>
   LLM_SIMD static void add_products(vf (&sums)[V], vf a, const vf (&b)[V]) {
@@ -98,59 +161,47 @@ struct Product {
     if constexpr (V > 2) sums[2] = multiply_add(a, b[2], sums[2]);
   }
 
-  template <int V, class Left, std::size_t... I>
-  LLM_SIMD static void sum_products(vf (&sums)[R][V], std::int64_t K, const Left& left, const float* panel, std::int64_t wide,
-                                    std::index_sequence<I...>) {
-    for (std::int64_t k = 0; k < K; ++k) {
-      vf b[V];
-      b[0] = load(panel);
-      if constexpr (V > 1) b[1] = load(panel + width);
-      if constexpr (V > 2) b[2] = load(panel + 2 * width);
-      panel += wide;
-      (add_products<V>(sums[I], splat(left.template at<static_cast<int>(I)>(k)), b), ...);
-    }
-  }
-
-  template <int V, std::size_t... I>
-  LLM_SIMD static void write(const vf (&sums)[R][V], float* c, std::int64_t stride, bool add, std::index_sequence<I...>) {
-    (write_row<V>(sums[I], c + static_cast<std::int64_t>(I) * stride, add), ...);
-  }
-  template <int V>
-  LLM_SIMD static void write_row(const vf (&sums)[V], float* c, bool add) {
-    store(c, add ? load(c) + sums[0] : sums[0]);
-    if constexpr (V > 1) store(c + width, add ? load(c + width) + sums[1] : sums[1]);
-    if constexpr (V > 2) store(c + 2 * width, add ? load(c + 2 * width) + sums[2] : sums[2]);
-  }
-
-  template <int V, class Left>
-  LLM_SIMD static void block(std::int64_t rows, std::int64_t cols, std::int64_t K, const Left& left, const float* panel, std::int64_t wide,
-                             float* c, std::int64_t stride, bool add) {
-    constexpr auto all = std::make_index_sequence<R>{};
-    vf sums[R][V] = {};
-    sum_products<V>(sums, K, left, panel, wide, all);
-    if (rows == R && cols == V * width) return write<V>(sums, c, stride, add, all);
-    alignas(64) float edge[R * V * width];
-    write<V>(sums, edge, V * width, false, all);
-    for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = 0; j < cols; ++j) {
-        const float value = edge[i * V * width + j];
-        c[i * stride + j] = add ? c[i * stride + j] + value : value;
+  template <int Rows, int V, std::size_t... I>
+  LLM_SIMD static void multiply_block(std::int64_t K, const Block& x, Ahead& ahead, std::index_sequence<I...>) {
+    vf sums[Rows][V] = {};
+    const float *a = x.a, *next = x.next, *panel = x.panel;
+    // Rows past the last are the last one over again.
+    const std::int64_t at[] = {(std::min)(static_cast<std::int64_t>(I), x.rows - 1) * x.row_stride...};
+    (fetch_row<V>(x.c + (std::min)(static_cast<std::int64_t>(I), x.rows - 1) * x.c_stride), ...);
+    for (std::int64_t k = 0; k < K;) {
+      (__builtin_prefetch(next + static_cast<std::int64_t>(I) * x.next_step, 0, 2), ...);
+      next += strip * x.depth_stride;
+      ahead.fetch(x.lines);
+      for (const std::int64_t end = (std::min)(k + strip, K); k < end; ++k) {
+        vf b[V];
+        b[0] = load(panel);
+        if constexpr (V > 1) b[1] = load(panel + width);
+        if constexpr (V > 2) b[2] = load(panel + 2 * width);
+        (add_products<V>(sums[I], splat(a[at[I]]), b), ...);
+        panel += x.wide;
+        a += x.depth_stride;
       }
+    }
+    (write_row<V>(sums[I], static_cast<std::int64_t>(I), x), ...);
   }
 
   template <int V>
-  LLM_SIMD static void multiply(std::int64_t M, std::int64_t cols, std::int64_t K, const float* a, std::int64_t a_stride, bool packed,
-                                const float* panel, std::int64_t wide, float* c, std::int64_t stride, bool add) {
-    for (std::int64_t i = 0; i < M; i += R) {
-      const std::int64_t rows = (std::min)(static_cast<std::int64_t>(R), M - i);
-      if (packed) {
-        block<V>(rows, cols, K, PackedRows{a + i * K}, panel, wide, c + i * stride, stride, add);
-      } else {
-        PlainRows left;
-        for (int r = 0; r < R; ++r) left.row[r] = a + (std::min)(i + r, M - 1) * a_stride;
-        block<V>(rows, cols, K, left, panel, wide, c + i * stride, stride, add);
-      }
-    }
+  LLM_SIMD static void fetch_row(const float* c) {
+    __builtin_prefetch(c, 1, 3);
+    if constexpr (V > 1 && width > 8) __builtin_prefetch(c + width, 1, 3);
+    __builtin_prefetch(c + V * width - 1, 1, 3);
+  }
+
+  template <int V>
+  LLM_SIMD static void write_row(const vf (&sums)[V], std::int64_t row, const Block& x) {
+    if (row >= x.rows) return;
+    float* c = x.c + row * x.c_stride;
+    const float* before = x.before == nullptr ? nullptr : x.before + row * x.before_stride;
+    if constexpr (V > 1) store(c, before ? load(before) + sums[0] : sums[0]);
+    if constexpr (V > 2) store(c + width, before ? load(before + width) + sums[1] : sums[1]);
+    constexpr int end = (V - 1) * width;
+    if (x.last_cols >= width) return store(c + end, before ? load(before + end) + sums[V - 1] : sums[V - 1]);
+    store(c + end, before ? load(before + end, x.last_cols) + sums[V - 1] : sums[V - 1], x.last_cols);
   }
 };
 

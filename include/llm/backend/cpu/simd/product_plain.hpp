@@ -12,21 +12,21 @@ struct Product {
       for (std::int64_t j = 0; j < cols; ++j) packed[k * cols + j] = static_cast<float>(b.data[k * b.row_stride + j * b.col_stride]);
   }
 
-  static void pack_rows(Matrix<float> a, std::int64_t M, std::int64_t K, float* packed) {
+  template <class T>
+  static LeftView<float> pack_left(Matrix<T> a, std::int64_t M, std::int64_t K, float* packed) {
     for (std::int64_t i = 0; i < M; ++i)
-      for (std::int64_t k = 0; k < K; ++k)
-        packed[(i / block_rows * K + k) * block_rows + i % block_rows] = a.data[i * a.row_stride + k * a.col_stride];
+      for (std::int64_t k = 0; k < K; ++k) packed[i * K + k] = static_cast<float>(a.data[i * a.row_stride + k * a.col_stride]);
+    return {packed, K, 1, 0};
   }
 
-  static void multiply_panel(std::int64_t M, std::int64_t cols, std::int64_t K, const float* rows, std::int64_t row_stride,
-                             bool rows_packed, const float* panel, std::int64_t wide, float* c, std::int64_t c_stride, bool add) {
+  /// c[M, cols] = or += a[M, K] b, with b packed by pack_panel.
+  static void multiply(std::int64_t M, std::int64_t cols, std::int64_t K, LeftView<float> a, const float* panel, std::int64_t wide,
+                       const float* before, std::int64_t before_stride, float* c, std::int64_t c_stride, Ahead = {}) {
     for (std::int64_t i = 0; i < M; ++i) {
-      const float* row = rows_packed ? rows + i / block_rows * K * block_rows + i % block_rows : rows + i * row_stride;
-      const std::int64_t step = rows_packed ? block_rows : 1;
       float sums[block_cols] = {};
       for (std::int64_t k = 0; k < K; ++k)
-        for (std::int64_t j = 0; j < cols; ++j) sums[j] += row[k * step] * panel[k * wide + j];
-      for (std::int64_t j = 0; j < cols; ++j) c[i * c_stride + j] = add ? c[i * c_stride + j] + sums[j] : sums[j];
+        for (std::int64_t j = 0; j < cols; ++j) sums[j] += a.data[i * a.row_stride + k * a.depth_stride] * panel[k * wide + j];
+      for (std::int64_t j = 0; j < cols; ++j) c[i * c_stride + j] = before == nullptr ? sums[j] : before[i * before_stride + j] + sums[j];
     }
   }
 };
