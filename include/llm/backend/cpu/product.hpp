@@ -9,7 +9,7 @@
 //   depth_unit                      1 for float; 2 for pairs of bf16. Depths below are in values, LeftView's depth in units.
 //   block_rows, block_cols          the largest block of the result in registers, and
 //   vector_cols                     the columns of one vector; panels have whole vectors: padded(cols) columns
-//   view_left(a, view)              whether rows of a may be read where they are (dense along the depth or not), and how
+//   view_left(a, K, view)            whether rows of a may be read where they are (dense along the depth or not), and how
 //   view_right(b, cols, panel, wide)  the same for a panel
 //   pack_left(a, M, K, to)          packs rows, `to` has round_up(M, block_rows) * ceil_div(K, depth_unit) elements; returns the view
 //   pack_panel(b, K, cols, to)      packs a panel into padded(cols) * ceil_div(K, depth_unit) elements
@@ -109,7 +109,7 @@ class ProductTask {
   LeftView<Packed> left_rows(std::int64_t k, std::int64_t depth) const {
     const Matrix<A> a = a_.from(0, k);
     LeftView<Packed> view;
-    if (Kernels::view_left(a, view)) return view;
+    if (Kernels::view_left(a, depth, view)) return view;
     return Kernels::pack_left(a, rows_, depth, workspace<Packed>(Slot::packed_left, round_up(rows_, Kernels::block_rows) * units(depth)));
   }
   void multiply(std::int64_t k, std::int64_t depth, std::int64_t p, const LeftView<Packed>& left, const Ahead& next, const float* before,
@@ -185,6 +185,8 @@ void product_group(std::int64_t M, std::int64_t K, Matrix<T> a, const Factor<Rig
 #if LLM_X86
   if constexpr (!std::is_same_v<T, double>) {
     const Isa isa = current_isa();
+    if constexpr (std::is_same_v<T, bf16> && std::is_same_v<Right, MatrixColumns<bf16>>)
+      if (isa == Isa::avx512_bf16 && K > 0) return packed_products<avx512::ProductBf16>(M, K, a, factors, count);
     if (isa >= Isa::avx512 && K > 0) return packed_products<avx512::Kernels>(M, K, a, factors, count);
     if (isa == Isa::avx2 && K > 0) return packed_products<avx2::Kernels>(M, K, a, factors, count);
   }

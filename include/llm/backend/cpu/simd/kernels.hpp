@@ -4,11 +4,13 @@
 #include <llm/backend/cpu/simd/vector.hpp>
 //
 #include <llm/backend/cpu/simd/math.hpp>
+#include <llm/backend/cpu/simd/multiply.hpp>
 //
 #include <llm/backend/cpu/simd/activation.hpp>
 #include <llm/backend/cpu/simd/dot_rows.hpp>
 #include <llm/backend/cpu/simd/elementwise.hpp>
 #include <llm/backend/cpu/simd/product.hpp>
+#include <llm/backend/cpu/simd/product_bf16.hpp>
 #include <llm/backend/cpu/simd/product_plain.hpp>
 #include <llm/backend/cpu/simd/rope.hpp>
 #include <llm/backend/cpu/simd/rows.hpp>

@@ -1,0 +1,127 @@
+// Packed matrix products in float: the right operand in panels of columns, and the kernel that multiplies blocks of rows by a panel.
+//
+// After Goto and van de Geijn, "Anatomy of high-performance matrix multiplication": a block of rows x columns of the result stays in
+// registers over the whole depth, while its rows of the left operand are broadcast and a panel of the right one streams from the caches.
+#if defined(LLM_SIMD_WIDTH) && LLM_SIMD_WIDTH > 1
+
+/// Blocks of rows times a panel, both of units that are 32 bits in size, and what a unit is: Unit::add_products(sums, a, b) adds to each
+/// lane what the units in that lane of a and b give.
+template <class Unit>
+struct Multiply {
+  static constexpr std::int64_t block_rows = LLM_SIMD_BLOCK_ROWS, block_cols = LLM_SIMD_BLOCK_VECTORS * width, vector_cols = width;
+
+  static constexpr std::int64_t padded(std::int64_t cols) { return (cols + width - 1) / width * width; }
+
+  /// c[M, cols] = before + a[M, K] b for at most block_cols columns: `panel` is b in rows of `wide` floats. `before` may be null, c
+  /// itself, or one row (stride 0).
+  LLM_KERNEL static void multiply(std::int64_t M, std::int64_t cols, std::int64_t K, LeftView<float> a, const float* panel,
+                                  std::int64_t wide, const float* before, std::int64_t before_stride, float* c, std::int64_t c_stride,
+                                  Ahead ahead = {}) {
+    if (cols > 2 * width)
+      return multiply_rows<LLM_SIMD_BLOCK_VECTORS>(M, cols, K, a, panel, wide, before, before_stride, c, c_stride, ahead);
+    if (cols > width) return multiply_rows<2>(M, cols, K, a, panel, wide, before, before_stride, c, c_stride, ahead);
+    multiply_rows<1>(M, cols, K, a, panel, wide, before, before_stride, c, c_stride, ahead);
+  }
+
+ private:
+  static constexpr int R = LLM_SIMD_BLOCK_ROWS;
+  static constexpr std::int64_t strip = 16;  // floats of a line
+
+  /// One block of the result and what makes it.
+  struct Block {
+    const float* a;
+    std::int64_t row_stride, depth_stride;
+    const float* next;  // the next block's rows, of which `strip` values each are fetched at a time
+    std::int64_t next_step;
+    const float* panel;
+    std::int64_t wide;
+    const float* before;
+    std::int64_t before_stride;
+    float* c;
+    std::int64_t c_stride, rows, last_cols;
+    std::int64_t lines;  // to fetch in each strip
+  };
+
+  template <int V>
+  LLM_SIMD static void multiply_rows(std::int64_t M, std::int64_t cols, std::int64_t K, const LeftView<float>& a, const float* panel,
+                                     std::int64_t wide, const float* before, std::int64_t before_stride, float* c, std::int64_t c_stride,
+                                     Ahead& ahead) {
+    const EvenBlocks blocks(M, R);
+    const std::int64_t lines = ahead.lines() / (std::max)(blocks.count * (K / strip + 1), std::int64_t{1}) + 1;
+    for (std::int64_t b = 0; b < blocks.count; ++b) {
+      const std::int64_t first = blocks.first(b), rows = blocks.size(b), next = (std::min)(b + 1, blocks.count - 1);
+      const Block block{a.at(b, first),
+                        a.row_stride,
+                        a.depth_stride,
+                        a.at(next, blocks.first(next)),
+                        a.depth_stride == 1 ? a.row_stride : width,
+                        panel,
+                        wide,
+                        before == nullptr ? nullptr : before + first * before_stride,
+                        before_stride,
+                        c + first * c_stride,
+                        c_stride,
+                        rows,
+                        cols - (V - 1) * width,
+                        lines};
+      if (rows == R - 1)
+        multiply_block<R - 1, V>(K, block, ahead, std::make_index_sequence<R - 1>{});
+      else if (rows > R / 2)
+        multiply_block<R, V>(K, block, ahead, std::make_index_sequence<R>{});
+      else
+        multiply_block<R / 2, V>(K, block, ahead, std::make_index_sequence<R / 2>{});
+    }
+  }
+
+  template <int V>
+  LLM_SIMD static void add_products(vf (&sums)[V], vf a, const vf (&b)[V]) {
+    sums[0] = Unit::add_products(sums[0], a, b[0]);
+    if constexpr (V > 1) sums[1] = Unit::add_products(sums[1], a, b[1]);
+    if constexpr (V > 2) sums[2] = Unit::add_products(sums[2], a, b[2]);
+  }
+
+  template <int Rows, int V, std::size_t... I>
+  LLM_SIMD static void multiply_block(std::int64_t K, const Block& x, Ahead& ahead, std::index_sequence<I...>) {
+    vf sums[Rows][V] = {};
+    const float *a = x.a, *next = x.next, *panel = x.panel;
+    // Rows past the last are the last one over again.
+    const std::int64_t at[] = {(std::min)(static_cast<std::int64_t>(I), x.rows - 1) * x.row_stride...};
+    (fetch_row<V>(x.c + (std::min)(static_cast<std::int64_t>(I), x.rows - 1) * x.c_stride), ...);
+    for (std::int64_t k = 0; k < K;) {
+      (__builtin_prefetch(next + static_cast<std::int64_t>(I) * x.next_step, 0, 2), ...);
+      next += strip * x.depth_stride;
+      ahead.fetch(x.lines);
+      for (const std::int64_t end = (std::min)(k + strip, K); k < end; ++k) {
+        vf b[V];
+        b[0] = load(panel);
+        if constexpr (V > 1) b[1] = load(panel + width);
+        if constexpr (V > 2) b[2] = load(panel + 2 * width);
+        (add_products<V>(sums[I], splat(a[at[I]]), b), ...);
+        panel += x.wide;
+        a += x.depth_stride;
+      }
+    }
+    (write_row<V>(sums[I], static_cast<std::int64_t>(I), x), ...);
+  }
+
+  template <int V>
+  LLM_SIMD static void fetch_row(const float* c) {
+    __builtin_prefetch(c, 1, 3);
+    if constexpr (V > 1 && width > 8) __builtin_prefetch(c + width, 1, 3);
+    __builtin_prefetch(c + V * width - 1, 1, 3);
+  }
+
+  template <int V>
+  LLM_SIMD static void write_row(const vf (&sums)[V], std::int64_t row, const Block& x) {
+    if (row >= x.rows) return;
+    float* c = x.c + row * x.c_stride;
+    const float* before = x.before == nullptr ? nullptr : x.before + row * x.before_stride;
+    if constexpr (V > 1) store(c, before ? load(before) + sums[0] : sums[0]);
+    if constexpr (V > 2) store(c + width, before ? load(before + width) + sums[1] : sums[1]);
+    constexpr int end = (V - 1) * width;
+    if (x.last_cols >= width) return store(c + end, before ? load(before + end) + sums[V - 1] : sums[V - 1]);
+    store(c + end, before ? load(before + end, x.last_cols) + sums[V - 1] : sums[V - 1], x.last_cols);
+  }
+};
+
+#endif
