@@ -14,5 +14,4 @@ say "Building on $(jobs_for_this_machine) cores"
 cmake --build build -j "$(jobs_for_this_machine)"
 
 say "Running the tests"
-export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive} # tests run side by side: a thread that waits must not hold a core
 ctest --test-dir build --output-on-failure -j "$(jobs_for_this_machine)" "$@"

@@ -5,6 +5,9 @@
 
 namespace llm::cpu {
 
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
+constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+
 /// n things in blocks of at most `most`, whose sizes differ by at most one: no thin rest.
 struct EvenBlocks {
   std::int64_t count, least, larger;

@@ -9,9 +9,6 @@
 
 namespace llm::cpu {
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
-constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
-
 /// How deep the pieces are in which a product of depth K is added up. It follows from K alone, and each result adds up its pieces in
 /// order, so that results depend on neither threads nor tiles. A multiple of 32, so that no block of a storage format is cut.
 constexpr std::int64_t product_depth(std::int64_t K) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 
+#include <llm/detail/platform.hpp>
 #include <llm/tensor/host_memory.hpp>
 
 namespace llm::cpu {
@@ -24,16 +26,16 @@ class Workspace {
   Workspace& operator=(const Workspace&) = delete;
   ~Workspace() { HostMemory::release(memory_, bytes_); }
 
-  void* grow(std::size_t bytes) {
-    if (bytes > bytes_) {
-      HostMemory::release(memory_, bytes_);
-      memory_ = nullptr;
-      bytes_ = 0;
-      const std::size_t larger = std::bit_ceil((std::max)(bytes, least_bytes));
-      memory_ = HostMemory::allocate(larger);
-      bytes_ = larger;
-    }
-    return memory_;
+  void* data() const { return memory_; }
+  std::size_t bytes() const { return bytes_; }
+
+  void grow(std::size_t bytes) {
+    HostMemory::release(memory_, bytes_);
+    memory_ = nullptr;
+    bytes_ = 0;
+    const std::size_t larger = std::bit_ceil((std::max)(bytes, least_bytes));
+    memory_ = HostMemory::allocate(larger);
+    bytes_ = larger;
   }
 
  private:
@@ -41,24 +43,58 @@ class Workspace {
   std::size_t bytes_ = 0;
 };
 
-/// The workspaces of one thread. Each begins with room for the small pieces of a decode step, so that a thread which gets its first
-/// share of a kernel late, when a cache has grown, allocates nothing then.
-struct Workspaces {
-  Workspace slots[static_cast<int>(Slot::count)];
+/// The workspaces of one thread. Each begins with room for the small pieces of a decode step.
+class Workspaces {
+ public:
+  static constexpr int slots = static_cast<int>(Slot::count);
+
   Workspaces() {
-    for (Workspace& slot : slots) slot.grow(1 << 15);
+    for (Workspace& slot : slots_) slot.grow(0);
   }
+
+  void* get(Slot slot, std::size_t bytes) {
+    Workspace& space = slots_[static_cast<int>(slot)];
+    if (bytes > space.bytes()) {
+      space.grow(bytes);
+      // What a thread shares with its helpers is its own business; what else a loop needed, another thread may need next time.
+      if (grown_ != nullptr && slot != Slot::shared) grown_->store(true, std::memory_order_relaxed);
+    }
+    return space.data();
+  }
+
+  /// The flag to set when a workspace grows; null for none.
+  void tell(std::atomic<bool>* grown) { grown_ = grown; }
+
+  std::size_t bytes(Slot slot) const { return slots_[static_cast<int>(slot)].bytes(); }
+
+ private:
+  Workspace slots_[slots];
+  std::atomic<bool>* grown_ = nullptr;
 };
 
-inline void* workspace_bytes(Slot slot, std::size_t bytes) {
-  static thread_local Workspaces workspaces;
-  return workspaces.slots[static_cast<int>(slot)].grow(bytes);
-}
+/// What belongs to the calling thread. One object across shared libraries (LLM_SHARED).
+struct LLM_SHARED ThisThread {
+  /// The workspaces that a helper of a team was given; null for other threads.
+  static Workspaces*& given_workspaces() {
+    static thread_local Workspaces* given = nullptr;
+    return given;
+  }
+  static Workspaces& workspaces() {
+    if (Workspaces* given = given_workspaces()) return *given;
+    static thread_local Workspaces own;
+    return own;
+  }
+  /// Whether the thread runs a part of a loop, so that a loop inside it stays on this thread.
+  static bool& in_loop() {
+    static thread_local bool in = false;
+    return in;
+  }
+};
 
 /// `count` elements of uninitialised, 64-byte aligned memory of this thread. The content is lost at the next call with the same slot.
 template <class T>
 T* workspace(Slot slot, std::int64_t count) {
-  return static_cast<T*>(workspace_bytes(slot, static_cast<std::size_t>(count) * sizeof(T)));
+  return static_cast<T*>(ThisThread::workspaces().get(slot, static_cast<std::size_t>(count) * sizeof(T)));
 }
 
 }  // namespace llm::cpu

@@ -1,0 +1,227 @@
+// Loops on several threads: who runs them, what happens when a thread does not run, throws, ends or is not there.
+#include <support/catch.hpp>
+
+#include <llm/backend/cpu/parallel.hpp>
+
+#if defined(_OPENMP) && defined(__linux__)
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <llm/backend/cpu/workspace.hpp>
+
+#if defined(__SANITIZE_THREAD__)
+#define LLM_FORKS 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LLM_FORKS 0
+#endif
+#endif
+#if !defined(LLM_FORKS)
+#define LLM_FORKS 1
+#endif
+
+namespace {
+
+constexpr std::int64_t large = 1 << 20;  // work of an index for which a sleeping thread is woken
+
+struct ThreadCount {
+  explicit ThreadCount(int threads) { llm::set_num_threads(threads); }
+  ~ThreadCount() { llm::set_num_threads(0); }
+};
+
+void rest(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+
+/// How often each index of a loop is visited.
+std::vector<int> visits(std::int64_t count, std::int64_t work) {
+  std::vector<std::atomic<int>> found(static_cast<std::size_t>(count));
+  llm::cpu::parallel_for(count, work, [&](std::int64_t i) { ++found[static_cast<std::size_t>(i)]; });
+  return {found.begin(), found.end()};
+}
+
+/// The threads that run a loop of `count` indices.
+std::set<pthread_t> threads_of_loop(std::int64_t count, std::int64_t work, int milliseconds) {
+  std::mutex mutex;
+  std::set<pthread_t> found;
+  llm::cpu::parallel_for(count, work, [&](std::int64_t) {
+    {
+      const std::lock_guard lock(mutex);
+      found.insert(pthread_self());
+    }
+    rest(milliseconds);
+  });
+  return found;
+}
+
+/// A helper of this thread's team, with two threads. It runs as soon as it can, so some loop finds it.
+pthread_t find_helper() {
+  for (;;)
+    for (const pthread_t thread : threads_of_loop(2, large, 1))
+      if (!pthread_equal(thread, pthread_self())) return thread;
+}
+
+std::size_t threads_of_process() {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) count += entry.exists();
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a loop visits each index once, with any number of threads [threads]") {
+  for (const int threads : {1, 2, 3, 5}) {
+    const ThreadCount use(threads);
+    for (const std::int64_t count : {1, 2, 3, 4, 7, 64, 1000})
+      for (const std::int64_t work : {std::int64_t{0}, std::int64_t{100}, large}) {
+        INFO(threads << " threads, " << count << " indices of " << work);
+        CHECK(visits(count, work) == std::vector<int>(static_cast<std::size_t>(count), 1));
+      }
+  }
+  CHECK(visits(100000, 10) == std::vector<int>(100000, 1));
+  llm::cpu::parallel_for(0, large, [](std::int64_t) { FAIL("there is no index"); });
+}
+
+namespace {
+
+std::atomic<int> stopped{0};
+std::atomic<bool> go_on{false};
+
+void stop_thread(int) {
+  ++stopped;
+  while (!go_on.load()) rest(1);
+}
+
+}  // namespace
+
+TEST_CASE("a loop ends although the other thread does not run [threads]") {
+  const ThreadCount use(2);
+  const pthread_t helper = find_helper();
+  struct sigaction action = {}, before = {};
+  action.sa_handler = stop_thread;
+  REQUIRE(sigaction(SIGUSR1, &action, &before) == 0);
+  REQUIRE(pthread_kill(helper, SIGUSR1) == 0);
+  while (stopped.load() == 0) rest(1);
+  for (int round = 0; round < 3; ++round) CHECK(visits(40, large) == std::vector<int>(40, 1));
+  go_on = true;
+  CHECK(pthread_equal(find_helper(), helper));
+  CHECK(sigaction(SIGUSR1, &before, nullptr) == 0);
+}
+
+TEST_CASE("a sleeping thread is not woken for one small loop, but for many [threads]") {
+  const ThreadCount use(2);
+  find_helper();
+  rest(50);
+  const std::int64_t small = llm::cpu::serial_work;
+  CHECK(threads_of_loop(2, small, 1).size() == 1);
+  int loops = 2;
+  while (threads_of_loop(2, small, 1).size() == 1 && loops < 1000) ++loops;
+  CHECK(loops < 1000);
+}
+
+TEST_CASE("an exception of any thread reaches the caller, and the next loop runs [threads]") {
+  for (const int threads : {1, 2, 4}) {
+    const ThreadCount use(threads);
+    for (int thrower = 0; thrower < 40; ++thrower) {
+      const auto loop = [&] {
+        llm::cpu::parallel_for(40, large, [&](std::int64_t i) {
+          if (i == thrower) throw std::runtime_error("one");
+        });
+      };
+      CHECK_THROWS_AS(loop(), std::runtime_error);
+    }
+    const auto all = [] { llm::cpu::parallel_for(40, large, [](std::int64_t) { throw std::runtime_error("all"); }); };
+    CHECK_THROWS_AS(all(), std::runtime_error);
+    CHECK(visits(40, large) == std::vector<int>(40, 1));
+  }
+}
+
+TEST_CASE("a loop inside a loop, or inside a parallel region, stays on its thread [threads]") {
+  const ThreadCount use(2);
+  std::atomic<int> strangers{0};
+  const auto inner = [&] {
+    const pthread_t self = pthread_self();
+    llm::cpu::parallel_for(50, large, [&](std::int64_t) { strangers += !pthread_equal(self, pthread_self()); });
+  };
+  llm::cpu::parallel_for(50, large, [&](std::int64_t) { inner(); });
+#pragma omp parallel num_threads(2)
+  inner();
+  CHECK(strangers == 0);
+}
+
+TEST_CASE("several threads run loops at once [threads]") {
+  const ThreadCount use(3);
+  std::vector<std::int64_t> sums(4);
+  std::vector<std::thread> callers;
+  for (std::size_t c = 0; c < sums.size(); ++c)
+    callers.emplace_back([&, c] {
+      for (int round = 0; round < 200; ++round) {
+        std::atomic<std::int64_t> sum{0};
+        llm::cpu::parallel_for(100, large, [&](std::int64_t i) { sum += i; });
+        sums[c] += sum;
+      }
+    });
+  for (auto& caller : callers) caller.join();
+  CHECK(sums == std::vector<std::int64_t>(4, 200 * 4950));
+}
+
+TEST_CASE("threads that end leave their helpers to others [threads]") {
+  const ThreadCount use(2);
+  const auto call = [] { std::thread([] { visits(10, large); }).join(); };
+  call();
+  const std::size_t before = threads_of_process();
+  for (int i = 0; i < 50; ++i) call();
+  rest(20);  // a joined thread may be listed for a moment
+  CHECK(threads_of_process() <= before);
+}
+
+TEST_CASE("a forked child has helpers of its own [threads]") {
+#if !LLM_FORKS
+  WARN("skipped: the thread sanitizer allows no threads after a fork");
+#else
+  const ThreadCount use(2);
+  find_helper();
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const bool right = visits(40, large) == std::vector<int>(40, 1);
+    find_helper();
+    ::_exit(right ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(visits(40, large) == std::vector<int>(40, 1));
+#endif
+}
+
+TEST_CASE("what one thread needed, all have room for [threads]") {
+  const ThreadCount use(2);
+  find_helper();
+  const std::int64_t bytes = 3 << 20;
+  const auto have = [] { return static_cast<std::int64_t>(llm::cpu::ThisThread::workspaces().bytes(llm::cpu::Slot::scores)); };
+  llm::cpu::parallel_for(2, large, [&](std::int64_t i) {
+    if (i == 0) llm::cpu::workspace<char>(llm::cpu::Slot::scores, bytes);
+  });
+  CHECK(have() >= bytes);
+  std::atomic<bool> helped{false};
+  while (!helped)
+    llm::cpu::parallel_for(2, large, [&, self = pthread_self()](std::int64_t) {
+      if (!pthread_equal(self, pthread_self())) {
+        helped = true;
+        CHECK(have() >= bytes);
+      }
+      rest(1);
+    });
+}
+
+#endif
