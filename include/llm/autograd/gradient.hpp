@@ -17,6 +17,14 @@ Tape* recording(const Tensors&... inputs) {
   return tape && (inputs.tracked() || ...) ? tape : nullptr;
 }
 
+/// A tensor for the result of an op that may write over its input x, which was given away: in the memory of x when nobody else refers to it
+/// (no other variable, no view, and no op that saved it for backward), else in memory of its own.
+template <class T, class S, class Backend>
+Tensor<T, S, Backend> reuse(const Tensor<T, S, Backend>& x) {
+  const bool free = x.buffer() && x.buffer()->references.load() == 1;
+  return free ? x.detach() : Tensor<T, S, Backend>::empty(x.shape());
+}
+
 /// Where a backward kernel writes a gradient: with `add` it adds to what is there, else the memory is uninitialised.
 template <class T>
 struct GradTarget {
@@ -33,6 +41,7 @@ class Saved {
   explicit Saved(const Tensor<T, S, B>& x) : buffer_(x.buffer()) {}
   const T* data() const { return static_cast<const T*>(buffer_ ? buffer_->data : nullptr); }
   T* mutable_data() const { return static_cast<T*>(buffer_ ? buffer_->data : nullptr); }
+  const detail::BufferRef& buffer() const { return buffer_; }
 
  private:
   detail::BufferRef buffer_;
@@ -59,17 +68,26 @@ class Grad {
     auto& pool = detail::Pool<typename Backend::memory>::instance();
     detail::BufferRef& target = slot_ ? slot_->grad : scratch_;
     const bool add = slot_ && target;
+    if (add && !slot_->keep && target->references.load() > 1) {  // shared: what others still read must stay
+      const detail::BufferRef shared = std::exchange(target, pool.allocate(target->bytes));
+      Backend::template copy<T>(static_cast<T*>(target->data), static_cast<const T*>(shared->data), numel_);
+    }
     if (!target) target = pool.allocate(static_cast<std::size_t>(numel_) * sizeof(T));
     return {static_cast<T*>(target->data), add};
   }
 
-  /// Adds this op's output gradient `from` into the input's; takes over its memory when the input has none yet.
-  void take(Grad& from) {
+  /// The same for a kernel that reads element i, or row i, of `last_use` before it writes that of the gradient: takes over its memory when
+  /// nobody else needs it and the gradient has none yet.
+  GradTarget<T> write_over(const Saved<T>& last_use) { return write_over(last_use.buffer()); }
+  GradTarget<T> write_over(const Grad& output) { return output.slot_->keep ? write() : write_over(output.slot_->grad); }
+
+  /// Adds this op's output gradient `from` into the input's; shares its memory when the input has none yet.
+  void share(const Grad& from) {
     if (!slot_) return;
-    if (slot_->grad || from.slot_->keep || from.slot_->grad->references.load() > 1)
+    if (slot_->grad || slot_->keep || from.slot_->keep)
       add(from);
     else
-      slot_->grad = std::move(from.slot_->grad);
+      slot_->grad = from.slot_->grad;
   }
   void add(const Grad& from) {
     if (!slot_) return;
@@ -81,6 +99,15 @@ class Grad {
   }
 
  private:
+  GradTarget<T> write_over(const detail::BufferRef& memory) {
+    const bool free = memory && memory->references.load() == 1 && memory->bytes == static_cast<std::size_t>(numel_) * sizeof(T);
+    if (free && slot_ && !slot_->keep && !slot_->grad) {
+      slot_->grad = memory;
+      return {static_cast<T*>(memory->data), false};
+    }
+    return write();
+  }
+
   detail::SlotRef slot_;
   detail::BufferRef scratch_;
   std::int64_t numel_ = 0;

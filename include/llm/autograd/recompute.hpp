@@ -16,13 +16,13 @@ struct RecomputeOp {
 
   void backward() {
     auto input = x.detach();
-    input.track();
+    input.set_slot(new_slot(false));
     {
       Tape tape;
       const auto again = function(input);
       tape.backward(again, gradient_of_y.grad());
     }
-    if (input.has_grad()) d_x.add(Grad<T, Backend>(input));
+    if (input.has_grad()) d_x.share(Grad<T, Backend>(input));
   }
 };
 

@@ -93,7 +93,7 @@ concept backend_for = memory_space<typename B::memory> && requires(
   // elementwise on n elements
   { B::template fill<T>(y, n, s) };
   { B::template copy<T>(y, x, n) };
-  { B::template add<T>(x, x, y, n) };                       // y = a + b
+  { B::template add<T>(x, x, y, n) };                       // y = a + b; y may be either
   { B::template convert<compute_t<T>, T>(stat, x, n) };     // y[i] = To(x[i]), rounding once
   { B::template accumulate<T>(y, x, n) };                   // y += x
   { B::template scale<T>(y, n, s) };                        // y *= s
@@ -119,8 +119,9 @@ concept backend_for = memory_space<typename B::memory> && requires(
   { B::template rms_norm_backward<T>(x, x, x, cstat, y, y, n, n, add, add) };               // dy, x, gain, inv_rms, dx, dgain
   { B::template layer_norm_forward<T>(x, x, x, y, stat, stat, n, n, s) };                   // x, gain, bias, y, mean, inv_std (may be null)
   { B::template layer_norm_backward<T>(x, x, x, cstat, cstat, y, y, y, n, n, add, add) };   // dy, x, gain, mean, inv_std, dx, dgain, dbias
+  // in both backward kernels dx may be dy
   { B::template rope<T>(rope, x, y, add) };
-  // activations on n elements
+  // activations on n elements; dx may be x, dgate gate, and dup up
   { B::template activation_forward<T>(Activation::silu, x, y, n) };
   { B::template activation_backward<T>(Activation::silu, x, x, y, n, add) };                // dy, x, dx
   { B::template swiglu_forward<T>(x, x, y, n) };                                            // silu(gate) * up

@@ -100,26 +100,20 @@ class Replay {
   constexpr void embedding() {
     ledger_.take(hidden_);
     if (c_.position != Position::learned) return;
-    ledger_.take(ids_);     // the positions on the host
-    ledger_.take(ids_);     // as a tensor
-    ledger_.take(hidden_);  // their embedding
-    ledger_.take(hidden_);  // the sum
-    ledger_.give(hidden_ + hidden_ + ids_);
+    ledger_.take(ids_);            // the positions on the host
+    ledger_.take(ids_);            // as a tensor
+    ledger_.take(hidden_);         // their embedding
+    ledger_.give(hidden_ + ids_);  // the sum stands in the positions' memory
     give_unsaved(ids_);
   }
   constexpr void embedding_backward() {
     if (c_.position == Position::learned) {
-      add_backward();
       gradient(Count(c_.max_seq_len) * c_.d_model);
-      ledger_.give(hidden_ + ids_);  // d_y, the positions
+      ledger_.give(ids_);  // the positions
     }
     if (!c_.tie_embeddings) gradient(Count(c_.vocab_size) * c_.d_model);
     ledger_.give(hidden_);  // d_y
   }
-
-  /// y = a + b. The gradient of y becomes that of a; b gets a copy.
-  constexpr void add() { ledger_.take(hidden_); }
-  constexpr void add_backward() { ledger_.take(hidden_); }
 
   constexpr Count statistics(Count count) const { return count * statistic_ * (c_.norm == Norm::layer_norm ? 2 : 1); }
 
@@ -128,15 +122,16 @@ class Replay {
     ledger_.take(count * width * element_);
     if (recording_) ledger_.take(statistics(count));
   }
-  /// `adds`: the input has a gradient already.
+  /// `adds`: the input has a gradient already, else it gets the memory of d_y.
   constexpr void norm_backward(Count count, Count width, bool adds) {
-    if (!adds) ledger_.take(count * width * element_);
     gradient(width);
     if (c_.norm == Norm::layer_norm) gradient(width);
-    ledger_.give(count * width * element_ + statistics(count));  // d_y
+    ledger_.give(statistics(count));
+    if (adds) ledger_.give(count * width * element_);  // d_y
   }
 
-  /// x [R, in] -> [R, out]. Saves x. `d_x`: bytes of the input's gradient, 0 when it has one already; `d_y`: of the output's.
+  /// x [R, in] -> [R, out]. Saves x. `d_x`: bytes of the input's gradient, 0 when it has one already; `d_y`: of the output's, 0 when
+  /// another tensor shares it (the two terms of a sum).
   constexpr void linear_backward(Count in, Count out, bool bias, Count d_x, Count d_y) {
     if (bias) gradient(out);
     gradient(in * out);
@@ -154,12 +149,6 @@ class Replay {
       norm(rows_ * c_.kv_heads(), c_.head_width());
       give_unsaved(kv_);
     }
-    if (c_.rotary()) {
-      ledger_.take(q_);
-      ledger_.give(q_);
-      ledger_.take(kv_);
-      ledger_.give(kv_);
-    }
     ledger_.take(q_);  // the heads' results
     if (recording_) ledger_.take(log_sum_exp());
     ledger_.take(hidden_);  // o_proj
@@ -169,16 +158,10 @@ class Replay {
 
   /// `d_x`: bytes of the input's gradient, 0 when it has one already.
   constexpr void attention_backward(Count d_x) {
-    linear_backward(q_width(c_), c_.d_model, c_.attention_out_bias, q_, hidden_);  // o_proj
-    ledger_.take(q_ + kv_ + kv_);                                                  // d_q, d_k, d_v
-    ledger_.give(q_);                                                              // d_y
-    ledger_.give(q_ + kv_ + kv_ + q_ + log_sum_exp());                             // q, k, v, y
-    if (c_.rotary()) {
-      ledger_.take(kv_);
-      ledger_.give(kv_);
-      ledger_.take(q_);
-      ledger_.give(q_);
-    }
+    linear_backward(q_width(c_), c_.d_model, c_.attention_out_bias, q_, Count(0));  // o_proj
+    ledger_.take(q_ + kv_ + kv_);                                                   // d_q, d_k, d_v
+    ledger_.give(q_);                                                               // d_y
+    ledger_.give(q_ + kv_ + kv_ + q_ + log_sum_exp());                              // q, k, v, y
     if (c_.qk_norm) {
       norm_backward(rows_ * c_.kv_heads(), c_.head_width(), false);
       ledger_.give(kv_);  // k before its norm
@@ -198,12 +181,10 @@ class Replay {
     give_unsaved(inside);
   }
   constexpr void mlp_backward(Count d_x) {
-    linear_backward(c_.ffn_dim, c_.d_model, c_.mlp_bias, ffn_, hidden_);  // down_proj
-    ledger_.give(ffn_);                                                   // its input
-    const Count inputs = c_.gated() ? ffn_ + ffn_ : ffn_;                 // gate and up, or up
-    ledger_.take(inputs);                                                 // their gradients
-    ledger_.give(ffn_ + inputs);                                          // d_y, the inputs
-    linear_backward(c_.d_model, c_.ffn_dim, c_.mlp_bias, d_x, ffn_);      // up_proj
+    linear_backward(c_.ffn_dim, c_.d_model, c_.mlp_bias, ffn_, Count(0));  // down_proj
+    ledger_.give(ffn_);                                                    // its input
+    ledger_.give(ffn_);  // d_y; the gradients of gate and up, or of up, are written over their values
+    linear_backward(c_.d_model, c_.ffn_dim, c_.mlp_bias, d_x, ffn_);  // up_proj
     if (c_.gated()) linear_backward(c_.d_model, c_.ffn_dim, c_.mlp_bias, 0, ffn_);
   }
 
@@ -211,11 +192,9 @@ class Replay {
   template <class F>
   constexpr void branch(const F& f) {
     if (!post()) norm(rows_, c_.d_model);
-    f();
-    add();
+    f();  // the sum is written over its result
     if (post()) norm(rows_, c_.d_model);
-    ledger_.give(hidden_);  // the result of f; an expression's intermediates live to its end
-    give_unsaved(hidden_);  // the input of f, or of the norm
+    give_unsaved(hidden_);  // the input of f, or of the norm; an expression's intermediates live to its end
   }
   template <class F>
   constexpr void branch_backward(const F& f) {
@@ -223,7 +202,6 @@ class Replay {
       norm_backward(rows_, c_.d_model, false);
       ledger_.give(hidden_);  // x + f(x)
     }
-    add_backward();
     f(post() ? Count(0) : hidden_);
     if (!post()) {
       ledger_.give(hidden_);  // norm(x)
@@ -253,9 +231,7 @@ class Replay {
     block();                // y again, and what its ops save
     ledger_.take(hidden_);  // a copy of d_y, for the block's own tape
     block_backward();
-    ledger_.give(hidden_);            // y
-    ledger_.take(hidden_);            // d_x, added to the outer tape's
-    ledger_.give(hidden_ + hidden_);  // d_x of the block's own tape, d_y
+    ledger_.give(hidden_ + hidden_);  // y, and d_y: d_x is in the copy's memory
   }
 
   /// Head and loss, forward and, as nothing comes between them, backward. Leaves the gradient of its input.

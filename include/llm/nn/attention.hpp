@@ -44,8 +44,8 @@ struct Attention {
       k = k_norm(k);
     }
     if constexpr (A.rope_width > 0) {
-      q = rope(q, *pass.rope, pass.positions);
-      k = rope(k, *pass.rope, pass.positions);
+      q = rope(std::move(q), *pass.rope, pass.positions);
+      k = rope(std::move(k), *pass.rope, pass.positions);
     }
     const AttentionOptions options{.causal = true, .window = window};
     const auto y = pass.cache ? attention<K>(q, pass.cache.append(k, v), options) : attention(q, k, v, options);  // [B, T, H, E]

@@ -16,7 +16,7 @@ struct ActivationOp {
   Grad<T, Backend> d_x, d_y;
 
   void backward() {
-    const auto dx = d_x.write();
+    const auto dx = d_x.write_over(x);
     Backend::template activation_backward<T>(kind, d_y.read(), x.data(), dx.data, d_x.numel(), dx.add);
   }
 };
@@ -27,8 +27,8 @@ struct SwigluOp {
   Grad<T, Backend> d_gate, d_up, d_y;
 
   void backward() {
-    const auto dg = d_gate.write();
-    const auto du = d_up.write();
+    const auto dg = d_gate.write_over(gate);
+    const auto du = d_up.write_over(up);
     Backend::template swiglu_backward<T>(d_y.read(), gate.data(), up.data(), dg.data, du.data, d_y.numel(), dg.add, du.add);
   }
 };

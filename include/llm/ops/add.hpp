@@ -13,27 +13,42 @@ struct AddOp {
   Grad<T, Backend> d_a, d_b, d_y;
 
   void backward() {
-    d_b.add(d_y);
-    d_a.take(d_y);  // last: the gradient's memory goes on to a
+    d_a.share(d_y);
+    d_b.share(d_y);
   }
 };
 
-}  // namespace detail
-
-/// y = a + b, both of the same shape. Saves nothing.
+/// y = a + b into y, which may be the memory of either.
 template <class T, class SA, class SB, class Backend>
-Tensor<T, SA, Backend> add(const Tensor<T, SA, Backend>& a, const Tensor<T, SB, Backend>& b) {
-  static_assert(detail::same_shape<SA, SB>, "llm::add(a, b), a + b: both tensors must have the same shape");
-  for (int i = 0; i < SA::rank && i < SB::rank; ++i)
-    detail::require_equal("llm::add(a, b)", "an extent of a", a.extent(i), "that of b", b.extent(i));
-  auto y = Tensor<T, SA, Backend>::empty(a.shape());
+Tensor<T, SA, Backend> add_into(const Tensor<T, SA, Backend>& a, const Tensor<T, SB, Backend>& b, Tensor<T, SA, Backend> y) {
   Backend::template add<T>(a.data(), b.data(), y.data(), y.numel());
   if (Tape* const tape = recording(a, b)) {
     const auto d_y = output_gradient(y);
     using G = Grad<T, Backend>;
-    tape->record(y, detail::AddOp<T, Backend>{G(a), G(b), d_y});
+    tape->record(y, AddOp<T, Backend>{G(a), G(b), d_y});
   }
   return y;
+}
+
+template <class SA, class SB>
+void check_add(const SA& a, const SB& b) {
+  static_assert(same_shape<SA, SB>, "llm::add(a, b), a + b: both tensors must have the same shape");
+  for (int i = 0; i < SA::rank && i < SB::rank; ++i)
+    require_equal("llm::add(a, b)", "an extent of a", a.extent(i), "that of b", b.extent(i));
+}
+
+}  // namespace detail
+
+/// y = a + b, both of the same shape. Saves nothing. A `b` that is given away lends y its memory, see llm::reuse.
+template <class T, class SA, class SB, class Backend>
+Tensor<T, SA, Backend> add(const Tensor<T, SA, Backend>& a, const Tensor<T, SB, Backend>& b) {
+  detail::check_add(a.shape(), b.shape());
+  return detail::add_into(a, b, Tensor<T, SA, Backend>::empty(a.shape()));
+}
+template <class T, class SA, class SB, class Backend>
+Tensor<T, SA, Backend> add(const Tensor<T, SA, Backend>& a, Tensor<T, SB, Backend>&& b) {
+  detail::check_add(a.shape(), b.shape());
+  return detail::add_into(a, b, Tensor<T, SA, Backend>(reuse(b).buffer(), {}, a.shape()));
 }
 
 /// Tensors of different element types or backends.
@@ -47,6 +62,10 @@ Tensor<TA, SA, BA> add(const Tensor<TA, SA, BA>&, const Tensor<TB, SB, BB>&) {
 template <class TA, class SA, class BA, class TB, class SB, class BB>
 Tensor<TA, SA, BA> operator+(const Tensor<TA, SA, BA>& a, const Tensor<TB, SB, BB>& b) {
   return add(a, b);
+}
+template <class TA, class SA, class BA, class TB, class SB, class BB>
+Tensor<TA, SA, BA> operator+(const Tensor<TA, SA, BA>& a, Tensor<TB, SB, BB>&& b) {
+  return add(a, std::move(b));
 }
 /// A tensor and a number.
 template <class T, class S, class Backend, class Number>

@@ -16,7 +16,7 @@ struct LayerNormOp {
   std::int64_t rows, columns;
 
   void backward() {
-    const auto dx = d_x.write();
+    const auto dx = d_x.write_over(d_y);
     auto dg = d_gain.write();
     auto db = d_bias.write();
     if (dg.add != db.add) {  // the kernel takes one flag for both

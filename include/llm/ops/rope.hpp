@@ -65,40 +65,64 @@ struct RopeOp {
   Grad<T, Backend> d_x, d_y;
 
   void backward() {
-    const auto dx = d_x.write();
+    const auto dx = d_x.write_over(d_y);
     Backend::template rope<T>(args, d_y.read(), dx.data, dx.add);
   }
 };
 
-}  // namespace detail
-
-/// Turns the first Width elements of every head; the rest stays. x [B, T, H, E] -> [B, T, H, E].
-/// Requires Width <= E (compile time) and positions within the tables (else llm::ShapeError). Saves nothing of x.
-template <class T, class S, std::int64_t Width, class Backend>
-Tensor<T, S, Backend> rope(const Tensor<T, S, Backend>& x, const RopeTables<Width, Backend>& tables, const Positions<Backend>& positions) {
-  static_assert(detail::has_rank<S::rank, 4>, "llm::rope(x [B, T, H, E], tables, positions): x must have rank 4");
-  static_assert(detail::rope_fits<detail::axis<S, 3>, Width>,
-                "llm::rope(x [B, T, H, E], tables, positions): the rotated width must not exceed the head width E");
+/// The sizes of a call on x.
+template <class X, std::int64_t Width, class Backend>
+RopeArgs rope_args(const X& x, const RopeTables<Width, Backend>& tables, const Positions<Backend>& positions) {
   if (positions.starts)
-    detail::require_equal("llm::rope(x [B, T, H, E], tables, positions)", "B of x", x.extent(0), "starts", positions.starts.numel());
-  if (positions.start < 0) throw ShapeError(detail::concat("llm::rope: position ", positions.start, " is negative"));
+    require_equal("llm::rope(x [B, T, H, E], tables, positions)", "B of x", x.extent(0), "starts", positions.starts.numel());
+  if (positions.start < 0) throw ShapeError(concat("llm::rope: position ", positions.start, " is negative"));
   const std::int64_t end = positions.furthest + x.extent(1);
   if (end > tables.cos.extent(0))
-    throw ShapeError(detail::concat("llm::rope: position ", end - 1, " is beyond the tables' ", tables.cos.extent(0),
-                                    " positions (hint: raise Config::max_seq_len)"));
+    throw ShapeError(concat("llm::rope: position ", end - 1, " is beyond the tables' ", tables.cos.extent(0),
+                            " positions (hint: raise Config::max_seq_len)"));
   const std::int64_t* const starts = positions.starts ? positions.starts.data() : nullptr;
-  RopeArgs args{x.extent(0),       x.extent(1), x.extent(2),     x.extent(3),        Width, tables.cos.data(),
-                tables.sin.data(), starts,      positions.start, tables.interleaved, false};
-  auto y = Tensor<T, S, Backend>::empty(x.shape());
+  return {x.extent(0),       x.extent(1), x.extent(2),     x.extent(3),        Width, tables.cos.data(),
+          tables.sin.data(), starts,      positions.start, tables.interleaved, false};
+}
+
+/// y = x turned, into y, which may be the memory of x.
+template <class T, class S, std::int64_t Width, class Backend>
+Tensor<T, S, Backend> rope_into(const Tensor<T, S, Backend>& x, const RopeTables<Width, Backend>& tables,
+                                const Positions<Backend>& positions, RopeArgs args, Tensor<T, S, Backend> y) {
   Backend::template rope<T>(args, x.data(), y.data(), false);
   if (Tape* const tape = recording(x)) {
     const auto d_y = output_gradient(y);
     args.inverse = true;
     using G = Grad<T, Backend>;
     const Saved<std::int64_t> kept_starts = positions.starts ? Saved<std::int64_t>(positions.starts) : Saved<std::int64_t>();
-    tape->record(y, detail::RopeOp<T, Backend>{args, Saved<float>(tables.cos), Saved<float>(tables.sin), kept_starts, G(x), d_y});
+    tape->record(y, RopeOp<T, Backend>{args, Saved<float>(tables.cos), Saved<float>(tables.sin), kept_starts, G(x), d_y});
   }
   return y;
+}
+
+template <class S, std::int64_t Width>
+constexpr void check_rope() {
+  static_assert(has_rank<S::rank, 4>, "llm::rope(x [B, T, H, E], tables, positions): x must have rank 4");
+  static_assert(rope_fits<axis<S, 3>, Width>,
+                "llm::rope(x [B, T, H, E], tables, positions): the rotated width must not exceed the head width E");
+}
+
+}  // namespace detail
+
+/// Turns the first Width elements of every head; the rest stays. x [B, T, H, E] -> [B, T, H, E]. An x that is given away lends the result
+/// its memory, see llm::reuse.
+/// Requires Width <= E (compile time) and positions within the tables (else llm::ShapeError). Saves nothing of x.
+template <class T, class S, std::int64_t Width, class Backend>
+Tensor<T, S, Backend> rope(const Tensor<T, S, Backend>& x, const RopeTables<Width, Backend>& tables, const Positions<Backend>& positions) {
+  detail::check_rope<S, Width>();
+  const RopeArgs args = detail::rope_args(x, tables, positions);
+  return detail::rope_into(x, tables, positions, args, Tensor<T, S, Backend>::empty(x.shape()));
+}
+template <class T, class S, std::int64_t Width, class Backend>
+Tensor<T, S, Backend> rope(Tensor<T, S, Backend>&& x, const RopeTables<Width, Backend>& tables, const Positions<Backend>& positions) {
+  detail::check_rope<S, Width>();
+  const RopeArgs args = detail::rope_args(x, tables, positions);
+  return detail::rope_into(x, tables, positions, args, reuse(x));
 }
 
 }  // namespace llm

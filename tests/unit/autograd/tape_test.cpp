@@ -1,4 +1,6 @@
 // The tape: when it records, nesting, suspension, what is freed, and its errors.
+#include <cmath>
+
 #include <llm/autograd/gradient.hpp>
 #include <llm/autograd/recompute.hpp>
 #include <llm/backend/cpu/cpu.hpp>
@@ -149,6 +151,69 @@ TEST_CASE("Gradients of intermediates are gone after backward, unless asked for"
   CHECK_FALSE(dropped.has_grad());
   CHECK(at0(kept.grad()) == 2.0);
   CHECK(at0(x.grad()) == 6.0);
+}
+
+TEST_CASE("The terms of a sum share its gradient until one of them needs more") {
+  Vector x = leaf(1.0), z = leaf(2.0);
+  llm::Tape tape;
+  Vector a = x + z, b = z + z;  // d_a and d_b begin as one memory; then d_a alone grows
+  a.retain_grad(), b.retain_grad();
+  const Vector sum = a + b;
+  Vector y = sum + a;
+  tape.backward(y, Vector::full({}, 1.0));
+  CHECK(at0(a.grad()) == 2.0);
+  CHECK(at0(b.grad()) == 1.0);
+  CHECK(at0(x.grad()) == 2.0);
+  CHECK(at0(z.grad()) == 4.0);
+}
+
+TEST_CASE("A shared gradient is copied before something is added to it") {
+  Vector x = leaf(1.0), z = leaf(2.0);
+  llm::Tape tape;
+  const Vector a = x + x, b = z + z;  // not kept: their gradients may share memory
+  const Vector grown = llm::silu(a);  // its backward runs after that of the sum, and before that of b: adds to d_a
+  const Vector sum = a + b;
+  tape.backward(sum + grown, Vector::full({}, 1.0));
+  const double sigmoid = 1.0 / (1.0 + std::exp(-2.0)), slope = sigmoid * (1.0 + 2.0 * (1.0 - sigmoid));
+  CHECK(at0(z.grad()) == 2.0);
+  CHECK(at0(x.grad()) == Approx(2.0 * (1.0 + slope)).epsilon(1e-12));
+}
+
+TEST_CASE("An op writes over an input that is given away, and over nothing that others refer to") {
+  Vector x = leaf(1.0);
+  llm::Tape tape;
+  Vector branch = llm::silu(x);
+  const double* const memory = branch.data();
+  const Vector held = branch;
+  const Vector apart = x + std::move(branch);  // `held` still refers to it
+  CHECK(apart.data() != memory);
+  CHECK(at0(held) == Approx(0.7310585786300049));
+  Vector alone = llm::silu(x);
+  const double* const taken = alone.data();
+  const Vector y = x + std::move(alone);
+  CHECK(y.data() == taken);
+  Vector saved = llm::silu(x);
+  const Vector square = llm::silu(saved);  // saves its input
+  const double* const kept = saved.data();
+  const Vector z = square + std::move(saved);
+  CHECK(z.data() != kept);
+  tape.backward(y + z + apart, Vector::full({}, 1.0));
+  const auto slope = [](double v) {
+    const double s = 1.0 / (1.0 + std::exp(-v));
+    return s * (1.0 + v * (1.0 - s));
+  };
+  const double inner = 1.0 / (1.0 + std::exp(-1.0));
+  CHECK(at0(x.grad()) == Approx(2.0 * (1.0 + slope(1.0)) + slope(1.0) * (1.0 + slope(inner))).epsilon(1e-12));
+}
+
+TEST_CASE("Backward overwrites saved values only when nothing else holds them") {
+  Vector x = leaf(1.0);
+  llm::Tape tape;
+  const Vector gate = x + x, up = x + x;
+  const Vector y = llm::swiglu(gate, up), w = llm::gelu_erf(gate);
+  tape.backward(y + w, Vector::full({}, 1.0));
+  CHECK(at0(gate) == 2.0);
+  CHECK(at0(up) == 2.0);
 }
 
 TEST_CASE("A caller's upstream gradient is left as it was") {

@@ -76,6 +76,25 @@ void check_activations(std::int64_t n) {
   }
 }
 
+/// A gradient may be written over the values that it is the gradient of.
+template <class T>
+void check_activations_in_place(std::int64_t n) {
+  const auto x = random_values<T>(n, 1, 4), dy = random_values<T>(n, 2), up = random_values<T>(n, 3);
+  auto over = x, over_up = up;
+  std::vector<T> dx(x.size()), dup(x.size());
+  for (const auto kind : {llm::Activation::silu, llm::Activation::gelu_tanh, llm::Activation::gelu_erf}) {
+    over = x;
+    llm::Cpu::activation_backward<T>(kind, dy.data(), x.data(), dx.data(), n, false);
+    llm::Cpu::activation_backward<T>(kind, dy.data(), over.data(), over.data(), n, false);
+    CHECK(bits(over) == bits(dx));
+  }
+  over = x;
+  llm::Cpu::swiglu_backward<T>(dy.data(), x.data(), up.data(), dx.data(), dup.data(), n, false, false);
+  llm::Cpu::swiglu_backward<T>(dy.data(), over.data(), over_up.data(), over.data(), over_up.data(), n, false, false);
+  CHECK(bits(over) == bits(dx));
+  CHECK(bits(over_up) == bits(dup));
+}
+
 template <class T>
 void check_adamw(std::int64_t n, bool with_master) {
   using Moment = llm::compute_t<T>;
@@ -115,9 +134,12 @@ TEST_CASE("activations agree with the reference") {
     for (const std::int64_t n : lengths) {
       check_activations<float>(n);
       check_activations<llm::bf16>(n);
+      check_activations_in_place<float>(n);
+      check_activations_in_place<llm::bf16>(n);
     }
   });
   check_activations<double>(100);
+  check_activations_in_place<double>(100);
 }
 
 TEST_CASE("activations of large and non-finite arguments") {

@@ -86,6 +86,14 @@ void check_rms_norm(Sizes s) {
     CHECK(distance(dx, want_dx) < 2 * tolerance<T>);
     CHECK(distance(dgain, want_dgain) < 2 * tolerance<T>);
   }
+  std::vector<T> apart(x.size()), dgain(gain.size()), again(gain.size());
+  auto over = dy;
+  llm::Cpu::rms_norm_backward<T>(dy.data(), x.data(), gain.data(), inverse.data(), apart.data(), dgain.data(), s.rows, s.cols, false,
+                                 false);
+  llm::Cpu::rms_norm_backward<T>(over.data(), x.data(), gain.data(), inverse.data(), over.data(), again.data(), s.rows, s.cols, false,
+                                 false);
+  CHECK(bits(over) == bits(apart));
+  CHECK(bits(again) == bits(dgain));
 }
 
 template <class T>
@@ -116,6 +124,12 @@ void check_layer_norm(Sizes s) {
     CHECK(distance(dgain, want_dgain) < 2 * tolerance<T>);
     CHECK(distance(dbias, want_dbias) < 2 * tolerance<T>);
   }
+  std::vector<T> apart(x.size()), dgain(gain.size()), dbias(gain.size());
+  auto over = dy;
+  for (T* const dx : {apart.data(), over.data()})
+    llm::Cpu::layer_norm_backward<T>(dx == over.data() ? dx : dy.data(), x.data(), gain.data(), mean.data(), inverse.data(), dx,
+                                     dgain.data(), dbias.data(), s.rows, s.cols, false, false);
+  CHECK(bits(over) == bits(apart));
 }
 
 template <class T>

@@ -48,14 +48,14 @@ constexpr std::int64_t batch = 7;
 static_assert(training_memory(unit, {.batch = batch}).activations == 4 * (batch * (kept(1) + 6) + 3));
 static_assert(training_memory(unit, {.batch = batch}).gradients == 4);
 
-// Of a wide MLP in its backward: the product is gone, and there are the gradients of product, gate, up and the sum; the loss and its
-// gradient. Embedding, final norm and down_proj have their gradients.
+// Of a wide MLP in its backward: besides the product there are its gradient and that of the sum; the loss and its gradient. Embedding, final
+// norm and down_proj have their gradients. (Those of gate and up are written over their values, when the product is gone.)
 constexpr Config wide = [] {
   Config c = unit;
   c.ffn_dim = 10;
   return c;
 }();
-static_assert(training_memory(wide, {.batch = batch}).activations == 4 * (batch * (kept(10) - 10 + 3 * 10 + 1) + 2));
+static_assert(training_memory(wide, {.batch = batch}).activations == 4 * (batch * (kept(10) + 10 + 1) + 2));
 static_assert(training_memory(wide, {.batch = batch}).gradients == 4 * (1 + 1 + 10));
 
 // Of the logits only a chunk: 2 rows of 4000 bytes in place of all 7.

@@ -107,21 +107,10 @@ struct Rows {
   template <class T>
   LLM_KERNEL static void rms_norm_backward(const T* dy, const T* x, const T* gain, const float* inv_rms, T* dx, float* dgain,
                                            std::int64_t rows, std::int64_t cols, bool add_dx) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const T *d = dy + r * cols, *in = x + r * cols;
-      const float inverse = inv_rms[r];
-      vf total = splat(0);
-      for (std::int64_t c = 0; c < cols; c += width) {
-        const vf dn = load(d + c, cols - c) * load(in + c, cols - c);
-        total = multiply_add(dn, load(gain + c, cols - c), total);
-        store(dgain + c, multiply_add(dn, splat(inverse), load(dgain + c, cols - c)), cols - c);
-      }
-      const float mean = horizontal_sum(total) * inverse / static_cast<float>(cols);
-      for (std::int64_t c = 0; c < cols; c += width) {
-        const vf g = load(d + c, cols - c) * load(gain + c, cols - c);
-        store(dx + r * cols + c, inverse * (g - load(in + c, cols - c) * (inverse * mean)), cols - c, add_dx);
-      }
-    }
+    std::int64_t r = 0;
+    for (; r + together <= rows; r += together)
+      rms_norm_rows<together>(dy + r * cols, x + r * cols, gain, inv_rms + r, dx + r * cols, dgain, cols, add_dx);
+    for (; r < rows; ++r) rms_norm_rows<1>(dy + r * cols, x + r * cols, gain, inv_rms + r, dx + r * cols, dgain, cols, add_dx);
   }
 
   template <class T>
@@ -146,23 +135,11 @@ struct Rows {
   template <class T>
   LLM_KERNEL static void layer_norm_backward(const T* dy, const T* x, const T* gain, const float* mean, const float* inv_std, T* dx,
                                              float* dgain, float* dbias, std::int64_t rows, std::int64_t cols, bool add_dx) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const T *d = dy + r * cols, *in = x + r * cols;
-      const float average = mean[r], inverse = inv_std[r];
-      vf sum_g = splat(0), sum_gn = splat(0);
-      for (std::int64_t c = 0; c < cols; c += width) {
-        const vf up = load(d + c, cols - c), n = (load(in + c, cols - c) - average) * inverse, g = up * load(gain + c, cols - c);
-        sum_g += g;
-        sum_gn = multiply_add(g, n, sum_gn);
-        store(dgain + c, multiply_add(up, n, load(dgain + c, cols - c)), cols - c);
-        store(dbias + c, up + load(dbias + c, cols - c), cols - c);
-      }
-      const float mean_g = horizontal_sum(sum_g) / static_cast<float>(cols), mean_gn = horizontal_sum(sum_gn) / static_cast<float>(cols);
-      for (std::int64_t c = 0; c < cols; c += width) {
-        const vf n = (load(in + c, cols - c) - average) * inverse, g = load(d + c, cols - c) * load(gain + c, cols - c);
-        store(dx + r * cols + c, inverse * (g - mean_g - n * mean_gn), cols - c, add_dx);
-      }
-    }
+    std::int64_t r = 0;
+    for (; r + together <= rows; r += together)
+      layer_norm_rows<together>(dy + r * cols, x + r * cols, gain, mean + r, inv_std + r, dx + r * cols, dgain, dbias, cols, add_dx);
+    for (; r < rows; ++r)
+      layer_norm_rows<1>(dy + r * cols, x + r * cols, gain, mean + r, inv_std + r, dx + r * cols, dgain, dbias, cols, add_dx);
   }
 
   /// y[cols] = the sum of `rows` rows of x, which are `stride` apart.
@@ -176,6 +153,61 @@ struct Rows {
   }
 
  private:
+  /// Rows whose share of a parameter's gradient is added up in a register: one row at a time would wait for the sums of the row before.
+  static constexpr std::int64_t together = 4;
+
+  template <std::int64_t R, class T>
+  LLM_SIMD static void rms_norm_rows(const T* dy, const T* x, const T* gain, const float* inv_rms, T* dx, float* dgain, std::int64_t cols,
+                                     bool add_dx) {
+    vf total[R];
+    for (std::int64_t r = 0; r < R; ++r) total[r] = splat(0);
+    for (std::int64_t c = 0; c < cols; c += width) {
+      const vf g = load(gain + c, cols - c);
+      vf share = load(dgain + c, cols - c);
+      for (std::int64_t r = 0; r < R; ++r) {
+        const vf dn = load(dy + r * cols + c, cols - c) * load(x + r * cols + c, cols - c);
+        total[r] = multiply_add(dn, g, total[r]);
+        share = multiply_add(dn, splat(inv_rms[r]), share);
+      }
+      store(dgain + c, share, cols - c);
+    }
+    for (std::int64_t r = 0; r < R; ++r) {
+      const float inverse = inv_rms[r], slope = inverse * (horizontal_sum(total[r]) * inverse / static_cast<float>(cols));
+      for (std::int64_t c = r * cols, i = 0; i < cols; c += width, i += width) {
+        const vf g = load(dy + c, cols - i) * load(gain + i, cols - i);
+        store(dx + c, inverse * (g - load(x + c, cols - i) * slope), cols - i, add_dx);
+      }
+    }
+  }
+
+  template <std::int64_t R, class T>
+  LLM_SIMD static void layer_norm_rows(const T* dy, const T* x, const T* gain, const float* mean, const float* inv_std, T* dx, float* dgain,
+                                       float* dbias, std::int64_t cols, bool add_dx) {
+    vf sum_g[R], sum_gn[R];
+    for (std::int64_t r = 0; r < R; ++r) sum_g[r] = sum_gn[r] = splat(0);
+    for (std::int64_t c = 0; c < cols; c += width) {
+      const vf factor = load(gain + c, cols - c);
+      vf gain_share = load(dgain + c, cols - c), bias_share = load(dbias + c, cols - c);
+      for (std::int64_t r = 0; r < R; ++r) {
+        const vf up = load(dy + r * cols + c, cols - c), n = (load(x + r * cols + c, cols - c) - mean[r]) * inv_std[r], g = up * factor;
+        sum_g[r] += g;
+        sum_gn[r] = multiply_add(g, n, sum_gn[r]);
+        gain_share = multiply_add(up, n, gain_share);
+        bias_share += up;
+      }
+      store(dgain + c, gain_share, cols - c);
+      store(dbias + c, bias_share, cols - c);
+    }
+    for (std::int64_t r = 0; r < R; ++r) {
+      const float count = static_cast<float>(cols), mean_g = horizontal_sum(sum_g[r]) / count;
+      const float mean_gn = horizontal_sum(sum_gn[r]) / count;
+      for (std::int64_t c = r * cols, i = 0; i < cols; c += width, i += width) {
+        const vf n = (load(x + c, cols - i) - mean[r]) * inv_std[r], g = load(dy + c, cols - i) * load(gain + i, cols - i);
+        store(dx + c, inv_std[r] * (g - mean_g - n * mean_gn), cols - i, add_dx);
+      }
+    }
+  }
+
   /// Sum of (x - average)^2.
   template <class T>
   LLM_SIMD static float squares_about(const T* x, float average, std::int64_t n) {
