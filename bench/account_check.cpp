@@ -9,17 +9,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <string>
 #include <vector>
 
-#include <llm/configs/gpt2.hpp>
-#include <llm/configs/seed.hpp>
-#include <llm/configs/train.hpp>
 #include <llm/model.hpp>
 #include <llm/train/adamw.hpp>
 
 #include "support/machine.hpp"
+#include "support/memory.hpp"
+#include "support/models.hpp"
 
 namespace {
 
@@ -27,22 +25,6 @@ struct Options {
   double utilisation = 0.6;
   std::int64_t batch = 0, length = 0;
 };
-
-/// Resident bytes of this process; 0 where the system does not tell them in /proc.
-double resident_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;)
-    if (double kilobytes = 0; word == "VmRSS:" && status >> kilobytes) return kilobytes * 1024;
-  return 0;
-}
-
-template <class Model>
-typename Model::Ids random_ids(std::int64_t batch, std::int64_t length, std::uint64_t stream) {
-  std::vector<llm::Token> tokens;
-  for (std::int64_t i = 0; i < batch * length; ++i)
-    tokens.push_back(static_cast<llm::Token>(llm::philox(1, stream, static_cast<std::uint64_t>(i))[0] % Model::V));
-  return Model::Ids::from(tokens, {batch, length});
-}
 
 struct Time {
   double seconds = 1e9;
@@ -88,7 +70,7 @@ Time training(const Options& o) {
   const std::int64_t before = llm::pool_statistics<llm::Cpu>().in_use;
   auto model = Model::random(1);
   llm::AdamW optimizer(model);
-  const auto inputs = random_ids<Model>(o.batch, o.length, 0), targets = random_ids<Model>(o.batch, o.length, 1);
+  const auto inputs = bench::random_ids<Model>(o.batch, o.length, 0), targets = bench::random_ids<Model>(o.batch, o.length, 1);
   const Time time = fastest(2, [&] {
     llm::reset_pool_high_water<llm::Cpu>();
     {
@@ -106,7 +88,7 @@ Time training(const Options& o) {
   detail("gradients at the peak", static_cast<double>(memory.gradients) / mega, "MB");
   detail("activations at the peak, tables", static_cast<double>(memory.activations + memory.tables) / mega, "MB");
   row("blocks that the pool holds", total / mega, static_cast<double>(pool.reserved) / mega, "MB");
-  row("resident bytes of the process", total / mega, resident_bytes() / mega, "MB");
+  row("resident bytes of the process", total / mega, bench::status_bytes("VmRSS:") / mega, "MB");
   return time;
 }
 
@@ -129,7 +111,7 @@ Time decoding(std::int64_t context) {
   using Model = llm::LLM<C>;
   const auto model = Model::random(1);
   typename Model::Cache cache(1, context + 1);
-  const auto prompt = random_ids<Model>(1, context, 0), next = random_ids<Model>(1, 1, 1);
+  const auto prompt = bench::random_ids<Model>(1, context, 0), next = bench::random_ids<Model>(1, 1, 1);
   model.last_logits(prompt, cache);
   return fastest(4, [&] {
     cache.truncate(0, context);

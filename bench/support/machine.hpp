@@ -1,15 +1,18 @@
-// What this machine can do at most: multiply-adds and bytes read a second, measured with the CPU backend's own kernels.
+// What this machine can do at most: multiply-adds, and bytes read from memory, a second.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <vector>
+#include <memory>
+#include <string_view>
 
 #include <llm/backend/cpu/cpu.hpp>
-#include <llm/tensor/host_memory.hpp>
-#include <llm/tensor/storage.hpp>
+#include <llm/detail/platform.hpp>
+
+#include "multiply_add.hpp"
 
 namespace bench {
 
@@ -32,44 +35,103 @@ double seconds(const F& f) {
   return best;
 }
 
-/// The speed of multiplying rows by a panel that never leaves the first cache: what a product could reach at most, in FLOP/s.
-inline double peak_flops() {
-  return llm::cpu::with_vectors([](auto kernels) {
-    const std::int64_t rows = 4 * kernels.block_rows, cols = kernels.block_cols, depth = 64;
-    std::vector<std::vector<float>> spaces;
-    for (int i = 0; i < llm::num_threads(); ++i)
-      spaces.emplace_back(static_cast<std::size_t>(rows * depth + depth * cols + rows * cols), 0.5f);
-    const int repeats = 200;
-    const double time = seconds([&] {
-      llm::cpu::parallel_for(llm::num_threads(), 1 << 30, [&](std::int64_t i) {
-        float* a = spaces[static_cast<std::size_t>(i)].data();
-        for (int repeat = 0; repeat < repeats; ++repeat)
-          kernels.multiply(rows, cols, depth, llm::cpu::LeftView<float>{a, depth, 1, 0}, a + rows * depth, cols, nullptr, 0,
-                           a + rows * depth + depth * cols, cols, llm::cpu::Ahead{});
-      });
-    });
-    return 2.0 * static_cast<double>(rows * cols * depth * repeats) * llm::num_threads() / time;
-  });
+inline constexpr std::int64_t pieces_per_thread = 32;
+
+/// Calls f(i) for so many pieces of work that no thread waits long for another.
+template <class F>
+std::int64_t in_pieces(const F& f) {
+  const std::int64_t pieces = pieces_per_thread * llm::num_threads();
+  llm::cpu::parallel_for(pieces, 1 << 20, f);
+  return pieces;
 }
 
-/// Bytes a second that all threads read from memory, in the pages that tensors lie in.
+/// Multiply-adds on every thread, between registers. run() returns how many operations it did.
+class PeakRun {
+ public:
+  explicit PeakRun(const MultiplyAdd& kind) : kind_(kind) {}
+
+  double run() {
+    constexpr std::int64_t rounds = 20'000;  // of each piece: about 40 microseconds
+    const std::int64_t pieces = in_pieces([&](std::int64_t) { kept_.store(kind_.loop(rounds), std::memory_order_relaxed); });
+    return kind_.operations * static_cast<double>(rounds * pieces);
+  }
+
+ private:
+  MultiplyAdd kind_;
+  std::atomic<float> kept_{0};  // so that no loop is left out
+};
+
+/// The most floating-point operations a second that all threads can do in a number format, "f32" or "bf16".
+inline double peak_flops(std::string_view format = "f32") {
+  PeakRun peak(fastest_multiply_add(format));
+  double operations = 0;
+  const double time = seconds([&] { operations = peak.run(); });
+  return operations / time;
+}
+
+enum class Pages { small, big };
+
+/// All threads read a block much larger than the caches. run() returns how many bytes it read.
+class ReadRun {
+ public:
+  explicit ReadRun(Pages pages = Pages::big) : memory_(llm::detail::aligned_allocate(llm::detail::big_page, bytes)) {
+    if (memory_ == nullptr) std::abort();
+    if (pages == Pages::big)
+      llm::detail::prefer_big_pages(memory_.get(), bytes);
+    else
+      refuse_big_pages();
+    std::fill_n(words(), count, std::uint64_t{1});
+  }
+
+  double run() {
+    const std::int64_t part = count / pieces_per_thread / llm::num_threads() / streams * streams;
+    std::atomic<std::uint64_t> total{0};
+    const std::int64_t pieces =
+        in_pieces([&](std::int64_t i) { total.fetch_add(sum(words() + i * part, part), std::memory_order_relaxed); });
+    if (total != static_cast<std::uint64_t>(part * pieces)) std::abort();  // also keeps the loop
+    return 8.0 * static_cast<double>(part * pieces);
+  }
+
+ private:
+  static constexpr std::int64_t bytes = std::int64_t{1} << 28, count = bytes / 8;
+  static constexpr std::int64_t streams = 4;  // read side by side, as a product reads rows of weights: a few per cent faster than one
+
+  struct Release {
+    void operator()(void* memory) const { llm::detail::aligned_release(memory); }
+  };
+
+  std::uint64_t* words() { return static_cast<std::uint64_t*>(memory_.get()); }
+
+  /// Of integers: a compiler may add them in any order, so several at a time.
+  static std::uint64_t sum(const std::uint64_t* x, std::int64_t n) {
+    const std::int64_t part = n / streams;
+    std::uint64_t a = 0, b = 0, c = 0, d = 0;
+    for (std::int64_t i = 0; i < part; ++i) {
+      a += x[i];
+      b += x[part + i];
+      c += x[2 * part + i];
+      d += x[3 * part + i];
+    }
+    return a + b + c + d;
+  }
+
+  void refuse_big_pages();
+
+  std::unique_ptr<void, Release> memory_;
+};
+
+inline void ReadRun::refuse_big_pages() {
+#if defined(__linux__) && defined(MADV_NOHUGEPAGE)
+  madvise(memory_.get(), bytes, MADV_NOHUGEPAGE);
+#endif
+}
+
+/// The most bytes a second that all threads can read from memory, in the pages that tensors lie in.
 inline double read_bandwidth() {
-  constexpr std::int64_t bytes = std::int64_t{1} << 28, words = bytes / 8;
-  const auto buffer = llm::detail::Pool<llm::HostMemory>::instance().allocate(bytes);
-  auto* const x = static_cast<std::uint64_t*>(buffer->data);
-  std::fill(x, x + words, std::uint64_t{1});
-  const int threads = llm::num_threads();
-  const std::int64_t part = words / threads;
-  std::vector<std::uint64_t> sums(static_cast<std::size_t>(8 * threads));  // a cache line for each thread
-  const double time = seconds([&] {
-    llm::cpu::parallel_for(threads, 1 << 30, [&](std::int64_t i) {
-      std::uint64_t sum = 0;  // of integers: a compiler may add them in any order, so several at a time
-      for (std::int64_t at = i * part; at < (i + 1) * part; ++at) sum += x[at];
-      sums[static_cast<std::size_t>(8 * i)] = sum;
-    });
-  });
-  if (sums[0] != static_cast<std::uint64_t>(part)) std::abort();  // also keeps the loop
-  return 8.0 * static_cast<double>(part * threads) / time;
+  ReadRun reads;
+  double bytes = 0;
+  const double time = seconds([&] { bytes = reads.run(); });
+  return bytes / time;
 }
 
 }  // namespace bench
