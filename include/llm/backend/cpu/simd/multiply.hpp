@@ -4,8 +4,8 @@
 // registers over the whole depth, while its rows of the left operand are broadcast and a panel of the right one streams from the caches.
 #if defined(LLM_SIMD_WIDTH) && LLM_SIMD_WIDTH > 1
 
-/// Blocks of rows times a panel, both of units that are 32 bits in size, and what a unit is: Unit::add_products(sums, a, b) adds to each
-/// lane what the units in that lane of a and b give.
+/// Blocks of rows times a panel, both of units that are 32 bits in size, and what a unit is: Unit::add_products(sums, a, b) is each lane of
+/// sums plus what the units in that lane of a and b give; Unit::put(p, v, left) stores the first `left` lanes of a result.
 template <class Unit>
 struct Multiply {
   static constexpr std::int64_t block_rows = LLM_SIMD_BLOCK_ROWS, block_cols = LLM_SIMD_BLOCK_VECTORS * width, vector_cols = width;
@@ -13,9 +13,10 @@ struct Multiply {
   static constexpr std::int64_t padded(std::int64_t cols) { return (cols + width - 1) / width * width; }
 
   /// c[M, cols] = before + a[M, K] b for at most block_cols columns: `panel` is b in rows of `wide` floats. `before` may be null, c
-  /// itself, or one row (stride 0).
+  /// itself, or one row (stride 0). C is float, or bf16 where the unit can store it.
+  template <class C>
   LLM_KERNEL static void multiply(std::int64_t M, std::int64_t cols, std::int64_t K, LeftView<float> a, const float* panel,
-                                  std::int64_t wide, const float* before, std::int64_t before_stride, float* c, std::int64_t c_stride,
+                                  std::int64_t wide, const float* before, std::int64_t before_stride, C* c, std::int64_t c_stride,
                                   Ahead ahead = {}) {
     if (cols > 2 * width)
       return multiply_rows<LLM_SIMD_BLOCK_VECTORS>(M, cols, K, a, panel, wide, before, before_stride, c, c_stride, ahead);
@@ -28,6 +29,7 @@ struct Multiply {
   static constexpr std::int64_t strip = 16;  // floats of a line
 
   /// One block of the result and what makes it.
+  template <class C>
   struct Block {
     const float* a;
     std::int64_t row_stride, depth_stride;
@@ -37,33 +39,33 @@ struct Multiply {
     std::int64_t wide;
     const float* before;
     std::int64_t before_stride;
-    float* c;
+    C* c;
     std::int64_t c_stride, rows, last_cols;
     std::int64_t lines;  // to fetch in each strip
   };
 
-  template <int V>
+  template <int V, class C>
   LLM_SIMD static void multiply_rows(std::int64_t M, std::int64_t cols, std::int64_t K, const LeftView<float>& a, const float* panel,
-                                     std::int64_t wide, const float* before, std::int64_t before_stride, float* c, std::int64_t c_stride,
+                                     std::int64_t wide, const float* before, std::int64_t before_stride, C* c, std::int64_t c_stride,
                                      Ahead& ahead) {
     const EvenBlocks blocks(M, R);
     const std::int64_t lines = ahead.lines() / (std::max)(blocks.count * (K / strip + 1), std::int64_t{1}) + 1;
     for (std::int64_t b = 0; b < blocks.count; ++b) {
       const std::int64_t first = blocks.first(b), rows = blocks.size(b), next = (std::min)(b + 1, blocks.count - 1);
-      const Block block{a.at(b, first),
-                        a.row_stride,
-                        a.depth_stride,
-                        a.at(next, blocks.first(next)),
-                        a.depth_stride == 1 ? a.row_stride : width,
-                        panel,
-                        wide,
-                        before == nullptr ? nullptr : before + first * before_stride,
-                        before_stride,
-                        c + first * c_stride,
-                        c_stride,
-                        rows,
-                        cols - (V - 1) * width,
-                        lines};
+      const Block<C> block{a.at(b, first),
+                           a.row_stride,
+                           a.depth_stride,
+                           a.at(next, blocks.first(next)),
+                           a.depth_stride == 1 ? a.row_stride : width,
+                           panel,
+                           wide,
+                           before == nullptr ? nullptr : before + first * before_stride,
+                           before_stride,
+                           c + first * c_stride,
+                           c_stride,
+                           rows,
+                           cols - (V - 1) * width,
+                           lines};
       if (rows == R - 1)
         multiply_block<R - 1, V>(K, block, ahead, std::make_index_sequence<R - 1>{});
       else if (rows > R / 2)
@@ -80,8 +82,8 @@ struct Multiply {
     if constexpr (V > 2) sums[2] = Unit::add_products(sums[2], a, b[2]);
   }
 
-  template <int Rows, int V, std::size_t... I>
-  LLM_SIMD static void multiply_block(std::int64_t K, const Block& x, Ahead& ahead, std::index_sequence<I...>) {
+  template <int Rows, int V, class C, std::size_t... I>
+  LLM_SIMD static void multiply_block(std::int64_t K, const Block<C>& x, Ahead& ahead, std::index_sequence<I...>) {
     vf sums[Rows][V] = {};
     const float *a = x.a, *next = x.next, *panel = x.panel;
     // Rows past the last are the last one over again.
@@ -104,23 +106,27 @@ struct Multiply {
     (write_row<V>(sums[I], static_cast<std::int64_t>(I), x), ...);
   }
 
-  template <int V>
-  LLM_SIMD static void fetch_row(const float* c) {
+  template <int V, class C>
+  LLM_SIMD static void fetch_row(const C* c) {
+    constexpr std::int64_t bytes = V * width * static_cast<std::int64_t>(sizeof(C));
     __builtin_prefetch(c, 1, 3);
-    if constexpr (V > 1 && width > 8) __builtin_prefetch(c + width, 1, 3);
+    if constexpr (bytes > 128) __builtin_prefetch(c + width, 1, 3);
     __builtin_prefetch(c + V * width - 1, 1, 3);
   }
 
-  template <int V>
-  LLM_SIMD static void write_row(const vf (&sums)[V], std::int64_t row, const Block& x) {
+  template <int V, class C>
+  LLM_SIMD static void write_row(const vf (&sums)[V], std::int64_t row, const Block<C>& x) {
     if (row >= x.rows) return;
-    float* c = x.c + row * x.c_stride;
+    C* c = x.c + row * x.c_stride;
     const float* before = x.before == nullptr ? nullptr : x.before + row * x.before_stride;
-    if constexpr (V > 1) store(c, before ? load(before) + sums[0] : sums[0]);
-    if constexpr (V > 2) store(c + width, before ? load(before + width) + sums[1] : sums[1]);
+    if constexpr (V > 1) write(c, before, sums[0], width);
+    if constexpr (V > 2) write(c + width, before == nullptr ? nullptr : before + width, sums[1], width);
     constexpr int end = (V - 1) * width;
-    if (x.last_cols >= width) return store(c + end, before ? load(before + end) + sums[V - 1] : sums[V - 1]);
-    store(c + end, before ? load(before + end, x.last_cols) + sums[V - 1] : sums[V - 1], x.last_cols);
+    write(c + end, before == nullptr ? nullptr : before + end, sums[V - 1], x.last_cols);
+  }
+  template <class C>
+  LLM_SIMD static void write(C* c, const float* before, vf sums, std::int64_t left) {
+    Unit::put(c, before == nullptr ? sums : load(before, left) + sums, left);
   }
 };
 

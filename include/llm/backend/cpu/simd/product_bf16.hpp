@@ -15,12 +15,20 @@ struct PairsOfBf16 {
     __asm__("vdpbf16ps %2, %1, %0" : "+v"(sums) : "v"(a), "v"(b));  // compilers differ in the types of its builtin
     return sums;
   }
+  LLM_SIMD static void put(float* p, vf v, std::int64_t left) { store(p, v, left); }
+  LLM_SIMD static void put(bf16* p, vf v, std::int64_t left) {
+    vh rounded;
+    __asm__("vcvtneps2bf16 %1, %0" : "=v"(rounded) : "v"(v));
+    if (left < width) return store_part(p, rounded, left);
+    *reinterpret_cast<vh_anywhere*>(p) = rounded;
+  }
 };
 
 /// Product for bf16 operands, on CPUs with AVX512-BF16.
 struct ProductBf16 : Multiply<PairsOfBf16> {
   using Packed = float;
   static constexpr std::int64_t depth_unit = 2;
+  static_assert(2 * block_rows == width);
 
   static bool view_left(Matrix<bf16> a, std::int64_t K, LeftView<float>& view) {
     if (a.col_stride != 1 || a.row_stride % 2 != 0 || K % 2 != 0) return false;
@@ -55,18 +63,25 @@ struct ProductBf16 : Multiply<PairsOfBf16> {
       return {packed, units, 1, 0};
     }
     const EvenBlocks blocks(M, block_rows);
-    for (std::int64_t block = 0; block < blocks.count; ++block)
+    constexpr std::int64_t together = 4;  // blocks that share lines of memory
+    for (std::int64_t first = 0; first < blocks.count; first += together) {
+      const std::int64_t end = (std::min)(first + together, blocks.count);
+      const bool whole = blocks.first(end) - blocks.first(first) == together * block_rows;
       for (std::int64_t k = 0; k < K; k += 2) {
-        const bf16* from = a.data + k * a.col_stride + blocks.first(block);
-        const vf rows = pairs(from, a.col_stride, blocks.size(block), K - k);
-        __builtin_memcpy(packed + (block * units + k / 2) * block_rows, &rows, block_rows * sizeof(float));
+        const bf16* line = a.data + k * a.col_stride;
+        float* to = packed + (first * units + k / 2) * block_rows;
+        for (std::int64_t block = first; whole && block < end; block += 2, to += 2 * units * block_rows)
+          store_halves(pairs(line + blocks.first(block), a.col_stride, width, K - k), to, to + units * block_rows);
+        for (std::int64_t block = first; !whole && block < end; ++block, to += units * block_rows)
+          store_low_half(pairs(line + blocks.first(block), a.col_stride, blocks.size(block), K - k), to);
       }
+    }
     return {packed, 1, block_rows, block_rows * units};
   }
 
-  LLM_KERNEL static void multiply(std::int64_t M, std::int64_t cols, std::int64_t K, LeftView<float> a, const float* panel,
-                                  std::int64_t wide, const float* before, std::int64_t before_stride, float* c, std::int64_t c_stride,
-                                  Ahead ahead = {}) {
+  template <class C>
+  static void multiply(std::int64_t M, std::int64_t cols, std::int64_t K, LeftView<float> a, const float* panel, std::int64_t wide,
+                       const float* before, std::int64_t before_stride, C* c, std::int64_t c_stride, Ahead ahead = {}) {
     Multiply::multiply(M, cols, (K + 1) / 2, a, panel, wide, before, before_stride, c, c_stride, ahead);
   }
 
@@ -76,6 +91,11 @@ struct ProductBf16 : Multiply<PairsOfBf16> {
   LLM_SIMD static vf pairs(const bf16* p, std::int64_t line, std::int64_t left, std::int64_t depth) {
     const vu even = (vu)load(p, left) >> 16;
     return (vf)(depth > 1 ? even | (vu)load(p + line, left) : even);
+  }
+  LLM_SIMD static void store_low_half(vf v, float* to) { __builtin_memcpy(to, &v, sizeof(v) / 2); }
+  LLM_SIMD static void store_halves(vf v, float* low, float* high) {
+    store_low_half(v, low);
+    store_low_half(rotate<width / 2>(v, std::make_index_sequence<width>{}), high);
   }
   /// Pairs of a line of memory with `left` more numbers: zeros behind them.
   LLM_SIMD static vf load_pairs(const bf16* p, std::int64_t left) {

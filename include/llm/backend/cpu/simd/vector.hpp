@@ -187,9 +187,10 @@ LLM_SIMD vf load_part(const f16* p, std::int64_t left) {
 LLM_SIMD void store_part(float* p, vf v, std::int64_t left) {
   __asm__("vmovups %1, %0%{%2%}" : "+m"(*reinterpret_cast<vf_anywhere*>(p)) : "v"(v), "Yk"(first_lanes(left)));
 }
-LLM_SIMD void store_part(bf16* p, vf v, std::int64_t left) {
-  __asm__("vmovdqu16 %1, %0%{%2%}" : "+m"(*reinterpret_cast<vh_anywhere*>(p)) : "v"(to_bf16(v)), "Yk"(first_lanes(left)));
+LLM_SIMD void store_part(bf16* p, vh v, std::int64_t left) {
+  __asm__("vmovdqu16 %1, %0%{%2%}" : "+m"(*reinterpret_cast<vh_anywhere*>(p)) : "v"(v), "Yk"(first_lanes(left)));
 }
+LLM_SIMD void store_part(bf16* p, vf v, std::int64_t left) { store_part(p, to_bf16(v), left); }
 #elif LLM_SIMD_WIDTH > 1
 // The empty statement keeps a compiler from making a call of memcpy out of a few elements: that costs more than they do, and constants in
 // vector registers do not outlive it.
