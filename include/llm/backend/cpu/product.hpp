@@ -56,6 +56,32 @@ struct Factor {
   Out out;
 };
 
+/// The last columns of a factor that are computed as dot products, since a vector would be mostly empty: which they are follows from
+/// the factor alone.
+template <class Kernels, class A, class Right, class Out>
+struct RestColumns {
+  static constexpr bool possible =
+      std::is_same_v<A, float> && std::is_same_v<Right, MatrixColumns<float>> && std::is_same_v<Out, Output<float>>;
+
+  static std::int64_t count(Matrix<A> a, const Factor<Right, Out>& f) {
+    constexpr std::int64_t vector = Kernels::vector_cols;
+    if constexpr (possible) {
+      const std::int64_t rest = f.N % vector;
+      if (a.col_stride == 1 && f.right.matrix.row_stride == 1 && f.N > vector && rest <= vector / 4 && !f.out.add) return rest;
+    }
+    return 0;
+  }
+  static void multiply(const Factor<Right, Out>& f, std::int64_t K, Matrix<A> a, std::int64_t row, std::int64_t rows) {
+    if constexpr (possible) {
+      const std::int64_t rest = count(a, f), first = f.N - rest;
+      using Weights = typename Kernels::template Weights<float>;
+      Kernels::dot_rows(rows, rest, K, a.from(row, 0).data, a.row_stride,
+                        Weights{f.right.matrix.from(0, first).data, f.right.matrix.col_stride},
+                        f.out.bias == nullptr ? nullptr : f.out.bias + first, f.out.data + row * f.out.stride + first, f.out.stride);
+    }
+  }
+};
+
 /// A part of one product: rows [row, row + rows) of columns [col, col + cols), on the calling thread.
 template <class Kernels, class A, class Right, class Out>
 class ProductTask {
@@ -79,30 +105,31 @@ class ProductTask {
 
  private:
   using Packed = typename Kernels::Packed;
-  static constexpr std::int64_t group_panels = 8;  // their results stay in the second cache while the depth passes by
+  static constexpr std::int64_t group_panels = 16;  // their sums stay in the caches while the depth passes by
+  // A panel is read where it is when it is not read often, or when its rows lie so close together that they do not compete for the same
+  // sets of the first cache.
+  static constexpr std::int64_t few_rows_of_panel = 64, near_rows = 512;
 
   static std::int64_t units(std::int64_t depth) { return ceil_div(depth, Kernels::depth_unit); }
   std::int64_t panel_col(std::int64_t panel) const { return (std::min)(panels_.first(panel) * Kernels::vector_cols, cols_); }
   std::int64_t panel_cols(std::int64_t panel) const { return panel_col(panel + 1) - panel_col(panel); }
 
-  /// All depth of panels [first, end).
+  /// All depth of panels [first, end). What is added up over several pieces of depth lies close together until it is complete.
   void group(std::int64_t first, std::int64_t end) const {
-    const std::int64_t col = panel_col(first);
-    Tile<Out> tile(factor_.out, row_, col_ + col, rows_, panel_col(end) - col);
-    auto before = tile.before();
+    constexpr std::int64_t wide = Kernels::block_cols;
+    float* sums = workspace<float>(Slot::tile, rows_ * wide * (end - first));
     for (std::int64_t k = 0; k < K_; k += depth_) {
       const std::int64_t some = (std::min)(depth_, K_ - k);
       const LeftView<Packed> left = left_rows(k, some);
       for (std::int64_t p = first; p < end; ++p) {
-        const std::int64_t at = panel_col(p) - col;
-        multiply(k, some, p, left,
-                 p + 1 < end       ? ahead(k, p + 1)
-                 : k + depth_ < K_ ? ahead(k + depth_, first)
-                                   : ahead(0, end),
-                 before.data == nullptr ? nullptr : before.data + at, before.stride, tile.data() + at, tile.stride());
-        if (k + some == K_) tile.finish(at, panel_cols(p));
+        float* mine = sums + (p - first) * rows_ * wide;
+        Tile<Out> tile(factor_.out, row_, col_ + panel_col(p), rows_, panel_cols(p), mine, wide);
+        const bool last = k + some == K_;
+        const Ahead next = p + 1 < end ? ahead(k, p + 1) : last ? ahead(0, end) : ahead(k + depth_, first);
+        multiply(k, some, p, left, next, k == 0 ? tile.before() : Before<float>{mine, wide}, last ? tile.data() : mine,
+                 last ? tile.stride() : wide);
+        if (last) tile.finish();
       }
-      before = {tile.data(), tile.stride()};
     }
   }
 
@@ -112,18 +139,19 @@ class ProductTask {
     if (Kernels::view_left(a, depth, view)) return view;
     return Kernels::pack_left(a, rows_, depth, workspace<Packed>(Slot::packed_left, round_up(rows_, Kernels::block_rows) * units(depth)));
   }
-  void multiply(std::int64_t k, std::int64_t depth, std::int64_t p, const LeftView<Packed>& left, const Ahead& next, const float* before,
-                std::int64_t before_stride, float* c, std::int64_t c_stride) const {
+
+  void multiply(std::int64_t k, std::int64_t depth, std::int64_t p, const LeftView<Packed>& left, const Ahead& next, Before<float> before,
+                float* c, std::int64_t c_stride) const {
     const std::int64_t cols = panel_cols(p);
     const auto b = factor_.right.block(k, depth, col_ + panel_col(p), cols);
     const Packed* panel;
     std::int64_t wide = Kernels::padded(cols);
-    if (rows_ > 64 || !Kernels::view_right(b, cols, panel, wide)) {
+    if ((rows_ > few_rows_of_panel && b.row_stride > near_rows) || !Kernels::view_right(b, cols, panel, wide)) {
       Packed* packed = workspace<Packed>(Slot::packed_right, units(depth) * Kernels::block_cols);
       Kernels::pack_panel(b, depth, cols, packed);
       panel = packed;
     }
-    Kernels::multiply(rows_, cols, depth, left, panel, wide, before, before_stride, c, c_stride, next);
+    Kernels::multiply(rows_, cols, depth, left, panel, wide, before.data, before.stride, c, c_stride, next);
   }
   Ahead ahead(std::int64_t k, std::int64_t panel) const {
     if (panel == panels_.count) return {};
@@ -141,20 +169,20 @@ class ProductTask {
 template <class Kernels, class A, class Right, class Out>
 void packed_products(std::int64_t M, std::int64_t K, Matrix<A> a, const Factor<Right, Out>* factors, std::int64_t count) {
   constexpr std::int64_t vector = Kernels::vector_cols;
+  using Rest = RestColumns<Kernels, A, Right, Out>;
   std::int64_t vectors = 0;
-  for (std::int64_t i = 0; i < count; ++i) vectors += ceil_div(factors[i].N, vector);
+  for (std::int64_t i = 0; i < count; ++i) vectors += ceil_div(factors[i].N - Rest::count(a, factors[i]), vector);
   if (M == 0 || vectors == 0) return;
   const std::int64_t work = M * vectors * vector * K / products_per_work;
-  const ProductPlan plan(M, vectors, vector, work < serial_work ? 1 : num_threads());
+  const ProductPlan plan(M, vectors, Kernels::block_rows, Kernels::block_cols / vector, work < serial_work ? 1 : num_threads());
   const EvenBlocks rows = EvenBlocks::of(plan.row_parts, M), cols = EvenBlocks::of(plan.col_parts, vectors);
   parallel_for(plan.row_parts * plan.col_parts, work / (plan.row_parts * plan.col_parts), [&](std::int64_t task) {
     const std::int64_t row_part = task / plan.col_parts, col_part = task % plan.col_parts;
     std::int64_t first = cols.first(col_part) * vector, end = cols.first(col_part + 1) * vector;
     for (std::int64_t i = 0; i < count && end > 0; ++i) {
-      const std::int64_t N = factors[i].N;
-      if (first < N)
-        ProductTask<Kernels, A, Right, Out>(K, a, factors[i], rows.first(row_part), rows.size(row_part), first, (std::min)(N, end) - first)
-            .run();
+      const std::int64_t N = factors[i].N - Rest::count(a, factors[i]), row = rows.first(row_part), some_rows = rows.size(row_part);
+      if (first < N) ProductTask<Kernels, A, Right, Out>(K, a, factors[i], row, some_rows, first, (std::min)(N, end) - first).run();
+      if (first < N && N <= end) Rest::multiply(factors[i], K, a, row, some_rows);
       first = (std::max)(first - round_up(N, vector), std::int64_t{0});
       end -= round_up(N, vector);
     }
@@ -168,14 +196,14 @@ void eigen_product(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<T> a, 
   parallel_for(row_tasks * col_tasks, (std::min)(M, task_rows) * (std::min)(N, task_cols) * K / products_per_work, [&](std::int64_t task) {
     const std::int64_t row = task / col_tasks * task_rows, col = task % col_tasks * task_cols;
     const std::int64_t rows = (std::min)(task_rows, M - row), cols = (std::min)(task_cols, N - col);
-    Tile<Out> tile(out, row, col, rows, cols);
+    Tile<Out> tile(out, row, col, rows, cols, workspace<compute_t<T>>(Slot::tile, rows * cols), cols);
     tile.fill();
     for (std::int64_t k = 0; k < K; k += depth) {
       const std::int64_t some = (std::min)(depth, K - k);
       eigen_tile(rows, cols, some, widened(a.from(row, k), rows, some, Slot::scores),
                  widened(right.block(k, some, col, cols), some, cols, Slot::rows), tile.data(), tile.stride());
     }
-    tile.finish(0, cols);
+    tile.finish();
   });
 }
 

@@ -12,7 +12,7 @@ namespace llm::cpu {
 /// How deep the pieces are in which a product of depth K is added up. It follows from K alone, and each result adds up its pieces in
 /// order, so that results depend on neither threads nor tiles. A multiple of 32, so that no block of a storage format is cut.
 constexpr std::int64_t product_depth(std::int64_t K) {
-  constexpr std::int64_t deepest = 256;
+  constexpr std::int64_t deepest = 192;
   return round_up(ceil_div(K, ceil_div(K, deepest)), 32);
 }
 
@@ -20,21 +20,27 @@ constexpr std::int64_t product_depth(std::int64_t K) {
 struct ProductPlan {
   std::int64_t row_parts, col_parts;
 
-  ProductPlan(std::int64_t M, std::int64_t vectors, std::int64_t vector_cols, std::int64_t threads) {
-    constexpr std::int64_t most_rows = 512;
-    const std::int64_t least = ceil_div(M, most_rows), most = (std::min)(least + (std::min)(threads, std::int64_t{16}), M);
-    double best = 0;
+  ProductPlan(std::int64_t M, std::int64_t vectors, std::int64_t block_rows, std::int64_t panel_vectors, std::int64_t threads) {
+    constexpr std::int64_t most_rows = 512, many = 16;
+    const std::int64_t least = ceil_div(M, most_rows), most = (std::min)(least + (std::min)(threads, many), M);
+    std::int64_t best = 0;
     for (std::int64_t rows = least; rows <= most; ++rows) {
       const std::int64_t cols = (std::min)(threads / std::gcd(threads, rows), vectors), rounds = ceil_div(rows * cols, threads);
-      // In vectors of products: the products, and what it takes to pack the right operand, and the left one.
-      const double task_rows = static_cast<double>(ceil_div(M, rows)), task_vectors = static_cast<double>(ceil_div(vectors, cols));
-      const double cost =
-          static_cast<double>(rounds) * (task_rows * task_vectors + 8 * task_vectors + 4 * task_rows / static_cast<double>(vector_cols));
+      const std::int64_t cost = rounds * task_cost(ceil_div(M, rows), ceil_div(vectors, cols), block_rows, panel_vectors);
       if (rows > least && cost >= best) continue;
       best = cost;
       row_parts = rows;
       col_parts = cols;
     }
+  }
+
+ private:
+  /// In multiply-adds of a vector for one step of depth: the products, what writing a block costs beside them, and packing panels.
+  static std::int64_t task_cost(std::int64_t rows, std::int64_t vectors, std::int64_t block_rows, std::int64_t panel_vectors) {
+    constexpr std::int64_t pack = 4;
+    const EvenBlocks blocks(rows, block_rows);
+    const std::int64_t padded = blocks.least + 1 < block_rows ? blocks.count * block_rows : rows;
+    return padded * vectors + blocks.count * ceil_div(vectors, panel_vectors) + pack * vectors;
   }
 };
 

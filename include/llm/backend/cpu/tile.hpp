@@ -37,32 +37,31 @@ struct Before {
   std::int64_t stride;
 };
 
-/// One tile of a result in the compute type: the result itself, or workspace that is rounded into it once, by write_back.
+/// One tile of a result, computed in the compute type: in the result itself, or in `sums` of `stride` and rounded into it once, by finish.
 template <class Out>
 class Tile {
  public:
   using T = typename Out::value_type;
   using C = compute_t<T>;
 
-  Tile(const Out& out, std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols)
+  Tile(const Out& out, std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols, C* sums, std::int64_t stride)
       : out_(out), to_(out.data + row * out.stride + col), row_(row), col_(col), rows_(rows), cols_(cols) {
     if constexpr (std::is_same_v<T, C>) {
       data_ = to_;
       stride_ = out.stride;
     } else {
-      data_ = workspace<C>(Slot::tile, rows * cols);
-      stride_ = cols;
+      data_ = sums;
+      stride_ = stride;
     }
   }
 
+  /// Where the complete values go before finish is called.
   C* data() { return data_; }
   std::int64_t stride() const { return stride_; }
-  /// Whether the product must be added to what fill writes; else it may overwrite the tile.
-  bool needs_fill() const { return out_.add || out_.bias != nullptr; }
 
-  /// What the first products are added to. What comes later is added to the tile itself.
+  /// What the products are added to.
   Before<C> before() {
-    if (!needs_fill()) return {nullptr, 0};
+    if (!out_.add && out_.bias == nullptr) return {nullptr, 0};
     if constexpr (std::is_same_v<T, C>)
       if (!out_.add) return {out_.bias + col_, 0};
     if (!std::is_same_v<T, C> || out_.bias != nullptr) fill();
@@ -78,13 +77,11 @@ class Tile {
       }
   }
 
-  /// Columns [first, first + cols) are complete.
-  void finish(std::int64_t first, std::int64_t cols) {
-    out_.epilogue(row_, col_ + first, rows_, cols, data_ + first, stride_);
+  void finish() {
+    out_.epilogue(row_, col_, rows_, cols_, data_, stride_);
     if constexpr (!std::is_same_v<T, C>)
       with_vectors([&](auto kernels) {
-        for (std::int64_t i = 0; i < rows_; ++i)
-          kernels.template narrow<T>(data_ + i * stride_ + first, 1.0f, to_ + i * out_.stride + first, cols, false);
+        for (std::int64_t i = 0; i < rows_; ++i) kernels.template narrow<T>(data_ + i * stride_, 1.0f, to_ + i * out_.stride, cols_, false);
       });
   }
 
