@@ -118,12 +118,8 @@ class ForwardTask {
   float *keys_, *values_, *scores_, *queries_, *largest_, *total_, *correction_, *sums_;
 };
 
-/// Which block of queries comes i-th. Later blocks see more keys; in this order each of several threads that take every n-th task gets
-/// about as much as the others.
-inline std::int64_t balanced(std::int64_t i, std::int64_t blocks) {
-  const std::int64_t swapped = i ^ (i >> 1 & 1);
-  return (i | 1) < blocks ? swapped : i;
-}
+/// Which block of queries comes i-th. Later blocks see more keys: in this order any run of tasks is about as much work as another.
+inline std::int64_t balanced(std::int64_t i, std::int64_t blocks) { return i % 2 == 0 ? i / 2 : blocks - 1 - i / 2; }
 
 template <class T, class KV>
 void attention_forward(const AttentionArgs& a, const T* q, const KV* k, const KV* v, T* y, compute_t<T>* lse) {
@@ -134,7 +130,7 @@ void attention_forward(const AttentionArgs& a, const T* q, const KV* k, const KV
     const AttentionCall<T, KV> call{a, q, k, v, y, lse};
     const std::int64_t blocks = (a.T + tile_size - 1) / tile_size, heads = a.B * a.K, group = a.H / a.K;
     parallel_for(heads * blocks, group * (std::min)(a.T, tile_size) * a.S * a.E * 2 / products_per_work, [&](std::int64_t task) {
-      const std::int64_t block = balanced(task / heads, blocks), b = task % heads / a.K, kv_head = task % a.K;
+      const std::int64_t block = balanced(task % blocks, blocks), b = task / blocks / a.K, kv_head = task / blocks % a.K;
       with_vectors([&](auto kernels) { ForwardTask<decltype(kernels), T, KV>(call, b, kv_head, block * tile_size).run(); });
     });
   }

@@ -32,12 +32,13 @@ struct AttentionGradient {
   }
 };
 
-/// How many parts: from the shape alone, since each part is added up by itself.
+/// How many parts: from the shape alone, since each part is added up by itself. From four on, each has an early and a late tile of keys,
+/// which are seen by many queries and by few.
 inline std::int64_t gradient_parts(const AttentionArgs& a) {
   constexpr std::int64_t enough_tasks = 8;
   const std::int64_t key_tiles = (a.S + tile_size - 1) / tile_size;
   std::int64_t parts = 1;
-  while (a.B * a.K * parts < enough_tasks && 2 * parts <= key_tiles) parts *= 2;
+  while (a.B * a.K * parts < enough_tasks && (parts == 1 ? 2 : 4 * parts) <= key_tiles) parts *= 2;
   return parts;
 }
 
@@ -53,7 +54,8 @@ class GradientTask {
         group_(a_.H / a_.K),
         first_head_(kv_head * group_),
         wide_(padded_width(a_.E)),
-        in_place_(g.parts == 1 && in_whole_vectors<T>(a_.E)),
+        keys_in_place_(in_whole_vectors<T>(a_.E)),
+        in_place_(g.parts == 1 && keys_in_place_),
         scale_(static_cast<float>(a_.scale)) {
     const std::int64_t queries = group_ * a_.T, square = tile_size * tile_size, panel = tile_size * wide_;
     const bool own_sums = g.parts == 1 && !in_place_;
@@ -101,8 +103,9 @@ class GradientTask {
       const std::int64_t at = reference::query_offset(a_, b_, 0, first_head_ + h);
       Kernels::template dot_of_rows<T>(g_.dy + at, g_.y + at, a_.H * a_.E, a_.T, a_.E, dots_ + h * a_.T);
     }
+    for (std::int64_t h = 0; h < group_; ++h)
+      for (std::int64_t t = 0; t < a_.T; ++t) lse_[h * a_.T + t] = g_.lse[reference::query_row(a_, b_, t, first_head_ + h)];
     for_queries([&](std::int64_t i, std::int64_t at) {
-      lse_[i] = g_.lse[at / a_.E];
       if (!in_place_)
         std::fill(dq_ + i * wide_, dq_ + (i + 1) * wide_, 0.0f);
       else if (!g_.add_dq)
@@ -120,9 +123,8 @@ class GradientTask {
   /// One tile of keys, of which the first `used` are seen by some query at all, against all queries that see some of them.
   void one_key_tile(std::int64_t s, std::int64_t cols, std::int64_t used) {
     used = (std::min)(used, cols);
-    std::fill(dk_, dk_ + cols * wide_, 0.0f);
-    std::fill(dv_, dv_ + cols * wide_, 0.0f);
     const std::int64_t at = reference::key_offset(a_, b_, s, first_head_);
+    add_keys_ = false;
     if (used > 0) {
       Kernels::template transpose_rows<T>(g_.k + at, a_.kv_position_stride, used, a_.E, keys_transposed_);
       Kernels::template transpose_rows<T>(g_.v + at, a_.kv_position_stride, used, a_.E, values_transposed_);
@@ -130,34 +132,50 @@ class GradientTask {
       for (std::int64_t t = 0; t < a_.T; t += tile_size) {
         const TileView view = tile_view(a_, b_, t, (std::min)(tile_size, a_.T - t), s, used);
         if (view.none_seen()) continue;
-        for (std::int64_t h = 0; h < group_; ++h) one_tile(view, keys, t, h);
+        for (std::int64_t h = 0; h < group_; ++h) one_tile(view, keys, at, t, h);
       }
     }
-    for (std::int64_t i = 0; i < cols; ++i) {
+    if (keys_in_place_ && add_keys_ && used == cols) return;
+    for (std::int64_t i = add_keys_ ? used : 0; i < cols; ++i) {  // seen by no query
+      std::fill(dk_ + i * wide_, dk_ + (i + 1) * wide_, 0.0f);
+      std::fill(dv_ + i * wide_, dv_ + (i + 1) * wide_, 0.0f);
+    }
+    for (std::int64_t i = keys_in_place_ && add_keys_ ? used : 0; i < cols; ++i) {
       const std::int64_t to = at + i * a_.kv_position_stride;
       Kernels::template narrow<T>(dk_ + i * wide_, 1.0f, g_.dk + to, a_.E, g_.add_dk);
       Kernels::template narrow<T>(dv_ + i * wide_, 1.0f, g_.dv + to, a_.E, g_.add_dv);
     }
   }
 
-  void one_tile(const TileView& view, const FloatRows& keys, std::int64_t t, std::int64_t h) {
+  void one_tile(const TileView& view, const FloatRows& keys, std::int64_t key_at, std::int64_t t, std::int64_t h) {
     const std::int64_t at = reference::query_offset(a_, b_, t, first_head_ + h), step = a_.H * a_.E, E = a_.E, row = h * a_.T + t;
+    const std::int64_t next = h + 1 < group_ ? at + E : at + tile_size * step - (group_ - 1) * E;
     const auto queries = float_rows<Kernels>(g_.q + at, step, view.rows, E, queries_);
     const auto dy = float_rows<Kernels>(g_.dy + at, step, view.rows, E, dy_);
-    Kernels::gradient_score_tile(view, E, queries.data, queries.stride, keys_transposed_, &scale_, scores_);
-    Kernels::gradient_score_tile(view, E, dy.data, dy.stride, values_transposed_, nullptr, dweights_);
+    Kernels::template gradient_score_tile<T>(view, E, queries.data, queries.stride, keys_transposed_, &scale_, scores_, g_.q + next, step);
+    Kernels::template gradient_score_tile<T>(view, E, dy.data, dy.stride, values_transposed_, nullptr, dweights_, g_.dy + next, step);
     Kernels::weights_and_gradient(view, scores_, dweights_, scale_, lse_ + row, dots_ + row, alone_ - t, alone_end_ - t);
-    Kernels::key_gradient_tile(view, E, scores_, dy.data, dy.stride, dv_, wide_);
-    Kernels::key_gradient_tile(view, E, dweights_, queries.data, queries.stride, dk_, wide_);
+    add_key_gradient(view, scores_, dy, dv_, g_.dv + key_at, g_.add_dv);
+    add_key_gradient(view, dweights_, queries, dk_, g_.dk + key_at, g_.add_dk);
+    add_keys_ = true;
     if constexpr (std::is_same_v<T, float>)
       if (in_place_) return Kernels::query_gradient_tile(view, E, dweights_, keys.data, keys.stride, g_.dq + at, step);
     Kernels::query_gradient_tile(view, E, dweights_, keys.data, keys.stride, dq_ + row * wide_, wide_);
   }
 
+  /// What a tile adds to the gradient of its keys or values: to that gradient itself, or to `sums`.
+  void add_key_gradient(const TileView& view, const float* factors, const FloatRows& rows, float* sums, T* gradient, bool add) {
+    if constexpr (std::is_same_v<T, float>)
+      if (keys_in_place_)
+        return Kernels::key_gradient_tile(view, a_.E, factors, rows.data, rows.stride, gradient, a_.kv_position_stride, add || add_keys_);
+    Kernels::key_gradient_tile(view, a_.E, factors, rows.data, rows.stride, sums, wide_, add_keys_);
+  }
+
   const AttentionGradient<T>& g_;
   const AttentionArgs& a_;
   std::int64_t b_, part_, group_, first_head_, wide_, alone_ = 0, alone_end_ = 0;
-  bool in_place_;  // gradients of queries are summed where they belong; else in workspace, and rounded once
+  bool keys_in_place_, in_place_;  // gradients of keys, of queries, are summed where they belong; else in workspace, and rounded once
+  bool add_keys_ = false;          // whether sums of the tile's keys have begun
   float scale_;
   float *scores_, *dweights_, *keys_, *keys_transposed_, *values_transposed_, *queries_, *dy_, *dk_, *dv_, *dots_, *lse_, *dq_;
 };

@@ -53,12 +53,12 @@ struct FloatRows {
   std::int64_t stride;
 };
 
-/// Rows [rows, E] of a tile as floats in whole vectors: where they are, if their distance lets them stay in the first cache together, or
-/// copied to `space`.
+/// Rows [rows, E] of a tile as floats in whole vectors: where they are, or copied to `space`. A copy does not pay where it can be left
+/// out, even of rows so far apart that they do not stay in the first cache together.
 template <class Kernels, class T>
 FloatRows float_rows(const T* from, std::int64_t stride, std::int64_t rows, std::int64_t E, float* space) {
   if constexpr (std::is_same_v<T, float>)
-    if (in_whole_vectors<T>(E) && stride <= 4 * E) return {from, stride};
+    if (in_whole_vectors<T>(E)) return {from, stride};
   const std::int64_t wide = padded_width(E);
   Kernels::template copy_rows<T>(from, stride, rows, E, space, wide);
   return {space, wide};

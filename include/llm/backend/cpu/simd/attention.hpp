@@ -39,11 +39,15 @@ struct AttentionRows : TileProduct {
   }
 
   /// scores[query * tile_size + key] = row `query` . key, times scale where that is not null, wherever a query sees a key;
-  /// keys[e * tile_size + key].
+  /// keys[e * tile_size + key]. Meanwhile the rows at `next`, in memory, are fetched.
+  template <class T>
   LLM_KERNEL static void gradient_score_tile(const TileView& view, std::int64_t E, const float* rows, std::int64_t stride,
-                                             const float* keys, const float* scale, float* scores) {
+                                             const float* keys, const float* scale, float* scores, const T* next,
+                                             std::int64_t next_stride) {
     for (std::int32_t i = 0; i < view.rows; i += tile_rows) {
       const std::int32_t some = (std::min)(tile_rows, view.rows - i);
+      for (std::int32_t r = i; r < i + some; ++r)
+        for (std::int64_t e = 0; e < E; e += 64 / static_cast<std::int64_t>(sizeof(T))) __builtin_prefetch(next + r * next_stride + e);
       const std::int32_t from = view.first(i) / width, to = vectors_of(view.last(i + some - 1));
       multiply_rows<false>(some, to - from, E, rows + i * stride, stride, keys + from * width, tile_size,
                            {scores + i * tile_size + from * width, tile_size, false, nullptr, scale, 0});
@@ -55,35 +59,32 @@ struct AttentionRows : TileProduct {
   /// and the gradient 0 to the last bit, as if dot were rounded like dweights.
   LLM_KERNEL static void weights_and_gradient(const TileView& view, float* scores, float* dweights, float scale, const float* lse,
                                               const float* dots, std::int64_t alone, std::int64_t alone_end) {
-    for (std::int32_t i = 0; i < view.rows; ++i) {
-      const std::int32_t block = i / tile_rows * tile_rows, block_end = (std::min)(block + tile_rows, view.rows) - 1;
-      const std::int32_t from = view.first(block) / width, to = vectors_of(view.last(block_end));
-      const std::int32_t begin = view.first(i), end = view.last(i);
-      float *row = scores + i * tile_size, *drow = dweights + i * tile_size;
-      const float dot = i >= alone && i < alone_end && begin < end ? drow[begin] : dots[i];
-      for (std::int32_t j = from * width; j < to * width; j += width) {
-        vf p = exponential_of_negative(load(row + j) - lse[i]);
-        vf ds = p * (load(drow + j) - dot) * scale;
-        if (j < begin || j + width > end) {
-          const vi key = lane_numbers() + j;
-          const auto seen = (key >= splat_int(begin)) & (key < splat_int(end));
-          p = seen ? p : splat(0);
-          ds = seen ? ds : splat(0);
-        }
-        store(row + j, p);
-        store(drow + j, ds);
+    for (std::int32_t block = 0; block < view.rows; block += tile_rows) {  // gradient_score_tile takes as many
+      const std::int32_t rows = (std::min)(tile_rows, view.rows - block), last = block + rows - 1;
+      float dot[tile_rows];
+      for (std::int32_t i = block; i <= last; ++i) {
+        const bool sees_one = i >= alone && i < alone_end && view.first(i) < view.last(i);
+        dot[i - block] = sees_one ? dweights[i * tile_size + view.first(i)] : dots[i];
+      }
+      const std::int32_t from = view.first(block) / width * width, to = view.last(last);
+      for (std::int32_t j = from; j < to; j += width) {
+        const std::int64_t at = block * tile_size + j;
+        if (j < view.first(last) || j + width > view.last(block))
+          gradient_columns<true>(view, block, rows, j, scores + at, dweights + at, scale, lse + block, dot);
+        else
+          gradient_columns<false>(view, block, rows, j, scores + at, dweights + at, scale, lse + block, dot);
       }
     }
   }
 
-  /// out[key] += the sum over queries of factors[query * tile_size + key] times row `query`.
+  /// out[key] = or += the sum over queries of factors[query * tile_size + key] times row `query`.
   LLM_KERNEL static void key_gradient_tile(const TileView& view, std::int64_t E, const float* factors, const float* rows,
-                                           std::int64_t stride, float* out, std::int64_t out_stride) {
+                                           std::int64_t stride, float* out, std::int64_t out_stride, bool add) {
     for (std::int32_t s = 0; s < view.cols; s += tile_rows) {
       const std::int32_t some = (std::min)(tile_rows, view.cols - s), from = view.rows_from(s), n = view.rows_to(s + some - 1) - from;
-      if (n <= 0) continue;
-      multiply_rows<true>(some, vectors_of(E), n, factors + from * tile_size + s, tile_size, rows + from * stride, stride,
-                          {out + s * out_stride, out_stride, true});
+      if (n <= 0 && add) continue;
+      multiply_rows<true>(some, vectors_of(E), (std::max)(n, 0), factors + from * tile_size + s, tile_size, rows + from * stride, stride,
+                          {out + s * out_stride, out_stride, add});
     }
   }
 
@@ -153,14 +154,11 @@ struct AttentionRows : TileProduct {
     }
   }
 
-  /// out[i] = a[i, :] . b[i, :] for rows of n elements.
+  /// out[i] = a[i, :] . b[i, :] for rows of n elements, n > 0.
   template <class T>
   LLM_KERNEL static void dot_of_rows(const T* a, const T* b, std::int64_t stride, std::int64_t rows, std::int64_t n, float* out) {
-    for (std::int64_t i = 0; i < rows; ++i) {
-      vf sum = splat(0);
-      for (std::int64_t e = 0; e < n; e += width) sum = multiply_add(load(a + i * stride + e, n - e), load(b + i * stride + e, n - e), sum);
-      out[i] = horizontal_sum(sum);
-    }
+    for (std::int64_t i = 0; i < rows; i += width)
+      store(out + i, dots_of_rows(a + i * stride, b + i * stride, stride, rows - i, n, std::make_index_sequence<width>{}), rows - i);
   }
 
   template <class T>
@@ -179,6 +177,42 @@ struct AttentionRows : TileProduct {
     return vi{static_cast<std::int32_t>(I)...};
   }
   LLM_SIMD static vi lane_numbers() { return numbers(std::make_index_sequence<width>{}); }
+
+  /// dot_of_rows for as many rows as a vector has lanes; beyond `rows`, the last one again.
+  template <class T, std::size_t... I>
+  LLM_SIMD static vf dots_of_rows(const T* a, const T* b, std::int64_t stride, std::int64_t rows, std::int64_t n,
+                                  std::index_sequence<I...>) {
+    vf sums[width] = {row_products(a + (std::min)(static_cast<std::int64_t>(I), rows - 1) * stride,
+                                   b + (std::min)(static_cast<std::int64_t>(I), rows - 1) * stride, n)...};
+    transpose(sums);
+    vf total = sums[0];
+    for (int i = 1; i < width; ++i) total += sums[i];
+    return total;
+  }
+  template <class T>
+  LLM_SIMD static vf row_products(const T* a, const T* b, std::int64_t n) {
+    vf sum = load(a, n) * load(b, n);
+    for (std::int64_t e = width; e < n; e += width) sum = multiply_add(load(a + e, n - e), load(b + e, n - e), sum);
+    return sum;
+  }
+
+  /// weights_and_gradient for the vector of keys from j on, of the rows from `block` on.
+  template <bool Masked>
+  LLM_SIMD static void gradient_columns(const TileView& view, std::int32_t block, std::int32_t rows, std::int32_t j, float* scores,
+                                        float* dweights, float scale, const float* lse, const float* dot) {
+    const vi key = lane_numbers() + j;
+    for (std::int32_t i = 0; i < rows; ++i, scores += tile_size, dweights += tile_size) {
+      vf p = exponential_of_negative(load(scores) - lse[i]);
+      vf ds = p * (load(dweights) - dot[i]) * scale;
+      if constexpr (Masked) {
+        const auto seen = (key >= splat_int(view.first(block + i))) & (key < splat_int(view.last(block + i)));
+        p = seen ? p : splat(0);
+        ds = seen ? ds : splat(0);
+      }
+      store(scores, p);
+      store(dweights, ds);
+    }
+  }
 
   /// softmax_tile for one vector of queries from query i on; `scores` begins at the first.
   LLM_SIMD static void softmax_lanes(const TileView& view, std::int32_t i, float* scores, const RunningSoftmax& running) {

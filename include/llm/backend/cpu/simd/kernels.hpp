@@ -5,6 +5,7 @@
 //
 #include <llm/backend/cpu/simd/math.hpp>
 #include <llm/backend/cpu/simd/multiply.hpp>
+#include <llm/backend/cpu/simd/transpose.hpp>
 //
 #include <llm/backend/cpu/simd/activation.hpp>
 #include <llm/backend/cpu/simd/dot_rows.hpp>

@@ -1,24 +1,12 @@
 // Packed matrix products in float: how operands are packed. The kernel is that of multiply.hpp.
 #if defined(LLM_SIMD_WIDTH) && LLM_SIMD_WIDTH > 1
 
-template <int Step, std::size_t... I>
-LLM_SIMD void exchange(vf& a, vf& b, std::index_sequence<I...>) {
-  const vf first =
-      __builtin_shufflevector(a, b, (static_cast<int>(I) & Step ? width + static_cast<int>(I) - Step : static_cast<int>(I))...);
-  b = __builtin_shufflevector(a, b, (static_cast<int>(I) & Step ? width + static_cast<int>(I) : static_cast<int>(I) + Step)...);
-  a = first;
-}
-template <int Step, std::size_t... I>
-LLM_SIMD void transpose_steps(vf (&rows)[width], std::index_sequence<I...> lanes) {
-  ((static_cast<int>(I) & Step ? void() : exchange<Step>(rows[I], rows[(I + Step) % width], lanes)), ...);
-  if constexpr (Step > 1) transpose_steps<Step / 2>(rows, lanes);
-}
 /// to[j * to_stride + i] = from[min(i, lines - 1)][j] for a square of width x width.
 template <class T, std::size_t... I>
 LLM_SIMD void transpose_square(const T* from, std::int64_t stride, std::int64_t lines, float* to, std::int64_t to_stride,
-                               std::index_sequence<I...> lanes) {
+                               std::index_sequence<I...>) {
   vf rows[width] = {load(from + (std::min)(static_cast<std::int64_t>(I), lines - 1) * stride)...};
-  transpose_steps<width / 2>(rows, lanes);
+  transpose(rows);
   (store(to + static_cast<std::int64_t>(I) * to_stride, rows[I]), ...);
 }
 

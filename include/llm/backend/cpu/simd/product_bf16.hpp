@@ -107,9 +107,9 @@ struct ProductBf16 : Multiply<PairsOfBf16> {
   }
   template <std::size_t... I>
   LLM_SIMD static void transpose_pairs(Matrix<bf16> b, std::int64_t depth, std::int64_t cols, float* to, std::int64_t wide,
-                                       std::index_sequence<I...> lanes) {
+                                       std::index_sequence<I...>) {
     vf columns[width] = {load_pairs(b.data + (std::min)(static_cast<std::int64_t>(I), cols - 1) * b.col_stride, depth)...};
-    transpose_steps<width / 2>(columns, lanes);
+    transpose(columns);
     ((2 * static_cast<std::int64_t>(I) < depth ? store(to + static_cast<std::int64_t>(I) * wide, columns[I]) : void()), ...);
   }
 };

@@ -40,9 +40,14 @@ struct TileProduct {
   /// rows up to a whole vector are written too.
   template <class T>
   LLM_KERNEL static void transpose_rows(const T* from, std::int64_t stride, std::int64_t rows, std::int64_t E, float* to) {
-    for (std::int64_t i = 0; i < rows; i += width)
-      for (std::int64_t e = 0; e < E; e += width)
-        transpose_some(from + i * stride + e, stride, rows - i, E - e, to + e * tile_size + i, std::make_index_sequence<width>{});
+    constexpr auto lanes = std::make_index_sequence<width>{};
+    for (std::int64_t i = 0; i < rows; i += width) {
+      const T* row[width];
+      for (std::int64_t r = 0; r < width; ++r) row[r] = from + (std::min)(i + r, rows - 1) * stride;
+      std::int64_t e = 0;
+      for (; e + width <= E; e += width) transpose_square(row, e, width, to + e * tile_size + i, lanes);
+      if (e < E) transpose_square(row, e, E - e, to + e * tile_size + i, lanes);
+    }
   }
 
   /// to[i * wide + e] = from[i * stride + e], zero from E to a whole vector.
@@ -56,13 +61,10 @@ struct TileProduct {
   static constexpr int R = tile_rows;
 
   template <class T, std::size_t... I>
-  LLM_SIMD static void transpose_some(const T* from, std::int64_t stride, std::int64_t lines, std::int64_t left, float* to,
-                                      std::index_sequence<I...> lanes) {
-    vf rows[width] = {load(from + (std::min)(static_cast<std::int64_t>(I), lines - 1) * stride, left)...};
-    (void)lanes;
-#if LLM_SIMD_WIDTH > 1
-    transpose_steps<width / 2>(rows, lanes);
-#endif
+  LLM_SIMD static void transpose_square(const T* const (&row)[width], std::int64_t e, std::int64_t left, float* to,
+                                        std::index_sequence<I...>) {
+    vf rows[width] = {load(row[I] + e, left)...};
+    transpose(rows);
     (store(to + static_cast<std::int64_t>(I) * tile_size, rows[I]), ...);
   }
 
