@@ -29,6 +29,7 @@ Matrix<T> random_matrix(std::int64_t rows, std::int64_t cols) {
 template <class T>
 struct Operands {
   Matrix<T> x, w, y;
+  Matrix<llm::compute_t<T>> dw;
 
   static Operands& instance() {
     static Operands operands = largest();
@@ -43,16 +44,16 @@ struct Operands {
       w = (std::max)(w, s.N * s.K);
       y = (std::max)(y, s.M * s.N);
     }
-    return {random_matrix<T>(1, x), random_matrix<T>(1, w), random_matrix<T>(1, y)};
+    return {random_matrix<T>(1, x), random_matrix<T>(1, w), random_matrix<T>(1, y), Matrix<llm::compute_t<T>>::zeros({1, w})};
   }
 };
 
-/// f(x, w, dy) with random matrices of a shape, timed.
+/// f(operands) with random matrices of a shape, timed.
 template <class T, class F>
 void add_product(const std::string& name, const ProductShape& s, const F& f) {
   bench::add(name, [s, f](State& state) {
     auto& operands = Operands<T>::instance();
-    bench::time_calls(state, [&] { f(operands.x.data(), operands.w.data(), operands.y.data()); });
+    bench::time_calls(state, [&] { f(operands); });
     state.counters["FLOP/s"] = bench::rate(s.flops());
   });
 }
@@ -62,11 +63,11 @@ void add_products(const char* type) {
   using llm::Cpu;
   for (const ProductShape& s : bench::product_shapes) {
     add_product<T>(bench::product_name(type, s, "forward"), s,
-                   [s](T* x, T* w, T* y) { Cpu::linear_forward<T>(x, w, nullptr, y, s.M, s.N, s.K); });
+                   [s](Operands<T>& o) { Cpu::linear_forward<T>(o.x.data(), o.w.data(), nullptr, o.y.data(), s.M, s.N, s.K); });
     add_product<T>(bench::product_name(type, s, "dx"), s,
-                   [s](T* dx, T* w, T* dy) { Cpu::linear_backward_input<T>(dy, w, dx, s.M, s.N, s.K, false); });
+                   [s](Operands<T>& o) { Cpu::linear_backward_input<T>(o.y.data(), o.w.data(), o.x.data(), s.M, s.N, s.K, false); });
     add_product<T>(bench::product_name(type, s, "dw"), s,
-                   [s](T* x, T* dw, T* dy) { Cpu::linear_backward_weight<T>(dy, x, dw, s.M, s.N, s.K, false); });
+                   [s](Operands<T>& o) { Cpu::linear_backward_weight<T>(o.y.data(), o.x.data(), o.dw.data(), s.M, s.N, s.K, false); });
   }
 }
 

@@ -131,8 +131,8 @@ void print_training_state(const llm::Config& c, const PlainCount& plain) {
   const struct {
     const char* part;
     std::int64_t bytes_per_parameter, library;
-  } rows[] = {{"bf16 weights", 2, library.weights}, {"bf16 gradients", 2, library.gradients}, {"f32 master weights", 4, library.master},
-              {"AdamW first moment", 4, library.m}, {"AdamW second moment", 4, library.v},    {"total", 16, library.total}};
+  } rows[] = {{"bf16 weights", 2, library.weights}, {"f32 gradients", 4, library.gradients}, {"f32 master weights", 4, library.master},
+              {"AdamW first moment", 4, library.m}, {"AdamW second moment", 4, library.v},   {"total", 18, library.total}};
   for (const auto& row : rows) {
     const std::int64_t bytes = row.bytes_per_parameter * plain.total;
     std::printf("  %-22s %10.2f GB%s\n", row.part, static_cast<double>(bytes) / 1e9, compare(bytes, row.library));

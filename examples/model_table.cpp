@@ -26,7 +26,7 @@ counts the others too.
 - **KV cache**: keys and values in bf16, for one token and for one sequence of the full context. Layers with a sliding window keep all
   positions of a sequence; latent attention (DeepSeek-V2 and V3) keeps a latent vector in their place.
 - **Weights**: all parameters in bf16, 2 bytes each.
-- **Training**: weights and gradients in bf16, master weights and AdamW's two moments in f32, 16 bytes a parameter; without activations.
+- **Training**: weights in bf16, their gradients, master weights and AdamW's two moments in f32, 18 bytes a parameter; without activations.
 
 1 GB is 10^9 bytes. The last three are the small models for training on a text, here with 128 tokens.
 

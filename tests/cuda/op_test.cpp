@@ -29,10 +29,11 @@ struct WithCopies : llm::Cuda {
     memory::copy_to_host(values.data(), x, values.size() * sizeof(T));
     memory::copy_from_host(y, values.data(), values.size() * sizeof(T));
   }
-  template <class T>
-  static void accumulate(T* y, const T* x, std::int64_t n) {
-    std::vector<T> a(static_cast<std::size_t>(n)), b(a.size());
-    memory::copy_to_host(a.data(), x, a.size() * sizeof(T));
+  template <class T, class X>
+  static void accumulate(T* y, const X* x, std::int64_t n) {
+    std::vector<X> a(static_cast<std::size_t>(n));
+    std::vector<T> b(a.size());
+    memory::copy_to_host(a.data(), x, a.size() * sizeof(X));
     memory::copy_to_host(b.data(), y, b.size() * sizeof(T));
     for (std::size_t i = 0; i < a.size(); ++i) b[i] = static_cast<T>(b[i] + a[i]);
     memory::copy_from_host(y, b.data(), b.size() * sizeof(T));

@@ -28,7 +28,7 @@ template <class B, class T>
 concept has_rms_norm = requires(T* y, const T* x, llm::compute_t<T>* stat, const llm::compute_t<T>* cstat, std::int64_t n, bool add,
                                 double s) {
   B::template rms_norm_forward<T>(x, x, y, stat, n, n, s, Rounding::round_then_gain);
-  B::template rms_norm_backward<T>(x, x, x, cstat, y, y, n, n, add, add);
+  B::template rms_norm_backward<T>(x, x, x, cstat, y, stat, n, n, add, add);
 };
 static_assert(has_rms_norm<Cuda, float> && has_rms_norm<Cuda, double> && has_rms_norm<Cuda, bf16>);
 static_assert(llm::memory_space<Cuda::memory>);
@@ -136,7 +136,8 @@ struct Sizes {
 template <class T>
 struct Case {
   Sizes size;
-  std::vector<T> x, gain, dy, old_dx, old_dgain;
+  std::vector<T> x, gain, dy, old_dx;
+  std::vector<llm::compute_t<T>> old_dgain;
   std::vector<double> inv_rms;
   static constexpr double eps = 1e-5;
 
@@ -146,7 +147,7 @@ struct Case {
         gain(random_values<T>(s.cols, 2)),
         dy(random_values<T>(s.rows * s.cols, 3)),
         old_dx(random_values<T>(s.rows * s.cols, 4)),
-        old_dgain(random_values<T>(s.cols, 5)),
+        old_dgain(random_values<llm::compute_t<T>>(s.cols, 5)),
         inv_rms(static_cast<std::size_t>(s.rows)) {
     std::vector<double> y(x.size());
     llm::reference::rms_norm_forward<double>(widened(x).data(), widened(gain).data(), y.data(), inv_rms.data(), s.rows, s.cols, eps,
@@ -184,13 +185,14 @@ void check_backward(const Case<T>& c, bool add) {
   llm::reference::rms_norm_backward<double>(widened(c.dy).data(), widened(c.x).data(), widened(c.gain).data(), c.inv_rms.data(),
                                             expected_dx.data(), expected_dgain.data(), c.size.rows, c.size.cols, add, add);
   DeviceArray<T> dy(c.dy), x(c.x), gain(c.gain);
-  std::vector<T> dx_before = c.old_dx, dgain_before = c.old_dgain;
+  std::vector<T> dx_before = c.old_dx;
+  std::vector<C> dgain_before = c.old_dgain;
   if (!add) {  // must not be read
     std::fill(dx_before.begin(), dx_before.end(), T(std::nanf("")));
-    std::fill(dgain_before.begin(), dgain_before.end(), T(std::nanf("")));
+    std::fill(dgain_before.begin(), dgain_before.end(), C(std::nanf("")));
   }
-  DeviceArray<T> dx(dx_before), dgain(dgain_before);
-  DeviceArray<C> inv_rms(std::vector<C>(c.inv_rms.begin(), c.inv_rms.end()));
+  DeviceArray<T> dx(dx_before);
+  DeviceArray<C> dgain(dgain_before), inv_rms(std::vector<C>(c.inv_rms.begin(), c.inv_rms.end()));
   Cuda::rms_norm_backward<T>(dy.data(), x.data(), gain.data(), inv_rms.data(), dx.data(), dgain.data(), c.size.rows, c.size.cols, add, add);
   check_close(dx.values(), expected_dx, largest(c.inv_rms) * largest(c.dy) * largest(c.gain) + largest(c.old_dx));
   check_close(dgain.values(), expected_dgain, largest(expected_dgain) + largest(c.dy));

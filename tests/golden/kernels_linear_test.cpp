@@ -72,9 +72,9 @@ void check_embedding(const Golden& golden, const std::string& name) {
   B::template embedding_forward<T>(indices, static_cast<T*>(w), static_cast<T*>(y), n, D);
   check_close("y", y.host(), golden.tensor<double>(name + "y").values, 0);
 
-  const auto start = random_values<T>(V * D, 3);
-  Buffer<B, T> dw(start);
-  B::template embedding_backward<T>(indices, static_cast<T*>(dy), static_cast<T*>(dw), n, V, D);
+  const auto start = random_values<llm::compute_t<T>>(V * D, 3);
+  Buffer<B, llm::compute_t<T>> dw(start);
+  B::template embedding_backward<T>(indices, static_cast<T*>(dy), static_cast<llm::compute_t<T>*>(dw), n, V, D);
   auto expected = golden.tensor<double>(name + "dw").values;
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += static_cast<double>(start[i]);
   check_close("dw, which is always added to", dw.host(), expected);

@@ -19,9 +19,9 @@ void check_adamw(const Golden& golden, const std::string& parameter, double weig
   compute_t<T>* const no_master = nullptr;
   for (int step = 1; step <= 3; ++step) {
     const std::string number = std::to_string(step);
-    auto grad_values = golden.tensor<T>("adamw.a.d" + parameter + number).values;
-    for (T& g : grad_values) g = T(compute_t<T>(g) * 4);  // grad_scale takes it back
-    Buffer<B, T> grad(grad_values);
+    auto grad_values = golden.tensor<compute_t<T>>("adamw.a.d" + parameter + number).values;
+    for (compute_t<T>& g : grad_values) g *= 4;  // grad_scale takes it back
+    Buffer<B, compute_t<T>> grad(grad_values);
     const llm::AdamWArgs args{.lr = 1e-2,
                               .beta1 = 0.9,
                               .beta2 = 0.95,
@@ -73,8 +73,8 @@ TEMPLATE_LIST_TEST_CASE("sum_of_squares and scale clip gradients as PyTorch does
 TEMPLATE_LIST_TEST_CASE("adamw keeps steps that bf16 cannot hold in the master copy [bf16_master]", "[golden]", KernelBackends) {
   using B = typename TestType::Backend;
   const llm::AdamWArgs args{.lr = 1e-3};  // corrections of 1: the first update is lr * 0.1 / sqrt(0.05)
-  Buffer<B, llm::bf16> param(std::vector<llm::bf16>{llm::bf16(1.0f)}), grad(std::vector<llm::bf16>{llm::bf16(1.0f)});
-  Buffer<B, float> master(std::vector<float>{1}), m(std::vector<float>{0}), v(std::vector<float>{0});
+  Buffer<B, llm::bf16> param(std::vector<llm::bf16>{llm::bf16(1.0f)});
+  Buffer<B, float> master(std::vector<float>{1}), grad(std::vector<float>{1}), m(std::vector<float>{0}), v(std::vector<float>{0});
   double expected = 1, m_expected = 0, v_expected = 0;
   for (int step = 0; step < 20; ++step) {
     const llm::AdamWPart<llm::bf16> part{param, master, grad, m, v, 1, 0.0};

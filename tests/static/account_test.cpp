@@ -44,9 +44,9 @@ static_assert(kv_cache_bytes(with_kv_heads(seed_502m, 12), DType::bf16, 2048) ==
 static_assert(kv_cache_bytes_per_token(seed_502m, DType::f32) == 73'728);
 
 constexpr TrainingState state = training_state(seed_502m, TrainingPolicy::bf16_mixed);
-static_assert(state.weights == 1'004'387'328 && state.gradients == 1'004'387'328);
+static_assert(state.weights == 1'004'387'328 && state.gradients == 2'008'774'656);
 static_assert(state.master == 2'008'774'656 && state.m == 2'008'774'656 && state.v == 2'008'774'656);
-static_assert(state.total == 8'035'098'624);
+static_assert(state.total == 9'039'485'952);
 static_assert(training_state(seed_502m, TrainingPolicy::f32).total == 8'035'098'624);
 static_assert(weight_bytes(seed_502m, DType::bf16) == 1'004'387'328);
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <memory>
+#include <deque>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -32,6 +32,8 @@ struct On {
   using Backend = B;
   using Scalar = T;
 };
+
+using llm::compute_t;
 
 using KernelBackends = std::tuple<LLM_KERNEL_TEST_BACKENDS>;
 using KernelBackendsWithBf16 = std::tuple<LLM_KERNEL_TEST_BACKENDS, LLM_KERNEL_TEST_BACKENDS_BF16>;
@@ -105,6 +107,41 @@ struct Gradient {
   std::size_t flag = 0;
 };
 
+/// Where a kernel writes a gradient: in T or, as those of parameters, in compute_t<T>, whichever pointer it asks for.
+template <class B, class T>
+class GradientOutput {
+ public:
+  /// Begins with these numbers, or as NaN.
+  GradientOutput(const std::vector<T>& start, bool add) : narrow_(start), wide_(std::vector<compute_t<T>>(start.begin(), start.end())) {
+    if (add) return;
+    const std::vector<unsigned char> ones(start.size() * sizeof(compute_t<T>), 0xff);
+    B::memory::copy_from_host(static_cast<T*>(narrow_), ones.data(), start.size() * sizeof(T));
+    B::memory::copy_from_host(static_cast<compute_t<T>*>(wide_), ones.data(), ones.size());
+  }
+
+  template <class X>
+  requires(std::is_same_v<X, T> || std::is_same_v<X, compute_t<T>>) operator X*() {
+    is_wide_ = !std::is_same_v<X, T>;
+    if constexpr (std::is_same_v<X, T>)
+      return narrow_;
+    else
+      return wide_;
+  }
+
+  /// A gradient that was written in the wider type is that much closer to the oracle's.
+  void check(const std::string& what, const std::vector<double>& expected, double tolerance) const {
+    if (is_wide_)
+      check_close(what, wide_.host(), expected, tolerance / kernel_tolerance<T> * kernel_tolerance<compute_t<T>>);
+    else
+      check_close(what, narrow_.host(), expected, tolerance);
+  }
+
+ private:
+  Buffer<B, T> narrow_;
+  Buffer<B, compute_t<T>> wide_;
+  bool is_wide_ = false;
+};
+
 /// Runs kernel(outputs, adds) with every setting of its `add` arguments. Outputs that are overwritten begin as NaN, those that are
 /// added to as numbers, so expected values are the gradients, plus those numbers.
 template <class B, class T, class Kernel>
@@ -116,18 +153,13 @@ void check_gradients(const std::vector<Gradient>& gradients, double tolerance, K
     for (std::size_t i = 0; i < flags; ++i) adds.push_back((mask >> i & 1u) != 0);
     std::vector<std::vector<T>> starts;
     for (const Gradient& g : gradients) starts.push_back(random_values<T>(static_cast<std::int64_t>(g.expected.size()), 99));
-    std::vector<std::unique_ptr<Buffer<B, T>>> buffers;
-    std::vector<T*> outputs;
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      buffers.push_back(adds[gradients[i].flag] ? std::make_unique<Buffer<B, T>>(starts[i])
-                                                : std::make_unique<Buffer<B, T>>(static_cast<std::int64_t>(starts[i].size())));
-      outputs.push_back(*buffers.back());
-    }
+    std::deque<GradientOutput<B, T>> outputs;
+    for (std::size_t i = 0; i < gradients.size(); ++i) outputs.emplace_back(starts[i], adds[gradients[i].flag]);
     kernel(outputs, adds);
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       std::vector<double> expected = gradients[i].expected;
       for (std::size_t j = 0; adds[gradients[i].flag] && j < expected.size(); ++j) expected[j] += static_cast<double>(starts[i][j]);
-      check_close(gradients[i].name + (adds[gradients[i].flag] ? ", added" : ", overwritten"), buffers[i]->host(), expected, tolerance);
+      outputs[i].check(gradients[i].name + (adds[gradients[i].flag] ? ", added" : ", overwritten"), expected, tolerance);
     }
   }
 }

@@ -25,13 +25,6 @@ Tensor<T, S, Backend> reuse(const Tensor<T, S, Backend>& x) {
   return free ? x.detach() : Tensor<T, S, Backend>::empty(x.shape());
 }
 
-/// Where a backward kernel writes a gradient: with `add` it adds to what is there, else the memory is uninitialised.
-template <class T>
-struct GradTarget {
-  T* data = nullptr;
-  bool add = false;
-};
-
 /// A tensor's values kept alive for backward.
 template <class T>
 class Saved {
@@ -63,18 +56,13 @@ class Grad {
   /// The gradient of an output inside backward(); never null there.
   const T* read() const { return static_cast<const T*>(slot_->grad->data); }
 
-  /// Where to write the gradient of a tracked input. For an untracked one: scratch memory, so that kernels need no special case.
-  GradTarget<T> write() {
-    auto& pool = detail::Pool<typename Backend::memory>::instance();
-    detail::BufferRef& target = slot_ ? slot_->grad : scratch_;
-    const bool add = slot_ && target;
-    if (add && !slot_->keep && target->references.load() > 1) {  // shared: what others still read must stay
-      const detail::BufferRef shared = std::exchange(target, pool.allocate(target->bytes));
-      Backend::template copy<T>(static_cast<T*>(target->data), static_cast<const T*>(shared->data), numel_);
-    }
-    if (!target) target = pool.allocate(static_cast<std::size_t>(numel_) * sizeof(T));
-    return {static_cast<T*>(target->data), add};
-  }
+  /// Where to write the gradient of a tracked input. For an untracked one: scratch memory, so that kernels need no special case. A leaf of
+  /// a narrow T gets scratch memory, too, which is added into its gradient when backward() has returned.
+  GradTarget<T> write() { return write_as<T>(); }
+
+  /// The same for kernels that add up many rows and do not round the sums, as those for gradients of parameters. A leaf's gradient is
+  /// written directly; an intermediate of a narrow T gets scratch memory, which is rounded when backward() has returned.
+  GradTarget<gradient_t<T>> write_wide() { return write_as<gradient_t<T>>(); }
 
   /// The same for a kernel that reads element i, or row i, of `last_use` before it writes that of the gradient: takes over its memory when
   /// nobody else needs it and the gradient has none yet.
@@ -91,14 +79,36 @@ class Grad {
   }
   void add(const Grad& from) {
     if (!slot_) return;
-    const GradTarget<T> target = write();
-    if (target.add)
-      Backend::template accumulate<T>(target.data, from.read(), numel_);
-    else
-      Backend::template copy<T>(target.data, from.read(), numel_);
+    if constexpr (detail::is_narrow<T>)
+      if (slot_->wide) return copy_into(write_wide(), from);
+    copy_into(write(), from);
   }
 
  private:
+  template <class To>
+  void copy_into(GradTarget<To> target, const Grad& from) const {
+    if constexpr (detail::is_narrow<T>)
+      if (from.slot_->wide)
+        return detail::write_gradient<Backend>(target, static_cast<const gradient_t<T>*>(from.slot_->grad->data), numel_);
+    detail::write_gradient<Backend>(target, from.read(), numel_);
+  }
+
+  template <class As>
+  GradTarget<As> write_as() {
+    constexpr bool wide = !std::is_same_v<As, T>;
+    if (slot_ && (!detail::is_narrow<T> || slot_->wide == wide)) return detail::grad_target<Backend, As>(*slot_, numel_);
+    const bool add = slot_ && scratch_;
+    if (!scratch_) scratch_ = scratch<As>();
+    return {static_cast<As*>(scratch_->data), add};
+  }
+  template <class As>
+  detail::BufferRef scratch() const {
+    using Held = std::conditional_t<std::is_same_v<As, T>, gradient_t<T>, T>;
+    if constexpr (detail::is_narrow<T>)
+      if (slot_) return detail::ScratchGradients::of_thread().append<Backend, Held, As>(slot_, numel_);
+    return detail::Pool<typename Backend::memory>::instance().allocate(static_cast<std::size_t>(numel_) * sizeof(As));
+  }
+
   GradTarget<T> write_over(const detail::BufferRef& memory) {
     const bool free = memory && memory->references.load() == 1 && memory->bytes == static_cast<std::size_t>(numel_) * sizeof(T);
     if (free && slot_ && !slot_->keep && !slot_->grad) {

@@ -20,7 +20,7 @@ struct RecomputeOp {
     {
       Tape tape;
       const auto again = function(input);
-      tape.backward(again, gradient_of_y.grad());
+      tape.backward(again, Tensor<T, S, Backend>(gradient_of_y.slot()->grad, {}, gradient_of_y.shape()));
     }
     if (input.has_grad()) d_x.share(Grad<T, Backend>(input));
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <llm/autograd/arena.hpp>
+#include <llm/autograd/grad_target.hpp>
 #include <llm/tensor/tensor.hpp>
 
 namespace llm {
@@ -60,6 +61,8 @@ class Tape {
   template <class T, class S, class B, class Op>
   void record(const Tensor<T, S, B>& y, Op op) {
     if (!y.slot()) throw Error("llm::Tape::record: the result has no place for its gradient (hint: call output_gradient(y) first)");
+    if (y.slot()->wide)
+      throw Error("llm::Tape::record: the result is a leaf, tracked before (hint: call output_gradient(y) in place of y.track())");
     auto& records = arena_->records;
     if (size_ == records.size()) records.resize(records.size() < 64 ? 64 : 2 * records.size());
     static_assert(detail::has_backward<Op>, "llm::Tape::record(y, op): op needs a member function void backward()");
@@ -99,7 +102,7 @@ class Tape {
     seed(y, d_y);
     while (size_ > 0) {
       detail::Record& last = arena_->records[size_ - 1];
-      if (last.output->grad) last.run(last.op);
+      if (last.output->grad) detail::ScratchGradients::of_thread().run(last.run, last.op);
       if (!last.output->keep) last.output->grad.reset();  // nobody before this op can need it
       drop_last();
     }
@@ -120,7 +123,7 @@ class Tape {
   template <class T, class S, class B>
   static void seed(const Tensor<T, S, B>& y, const Tensor<T, S, B>& d_y) {
     if (y.has_grad())
-      B::template accumulate<T>(y.grad().data(), d_y.data(), y.numel());
+      detail::write_gradient<B>(detail::grad_target<B, T>(*y.slot(), y.numel()), d_y.data(), y.numel());
     else
       y.slot()->grad = d_y.clone().buffer();  // ours: ops may hand the block on and add into it
   }

@@ -2,7 +2,8 @@
 //
 // Letters: M rows of a product, N outputs, K inputs; B batch, T query time, S key time, H query heads, K KV heads, E head width,
 // V vocabulary. All matrices are row-major and dense unless strides are named; all sizes are 64-bit.
-// `compute` is compute_t<T>: double for double, float for float and bf16. Kernels read T, compute in `compute`, write T.
+// `compute` is compute_t<T>: double for double, float for float and bf16. Kernels read T, compute in `compute`, write T; gradients of
+// parameters (dw, db, dgain, dbias, dtable) are sums over many rows and batches and are written in `compute`.
 // A gradient output d_x comes with `bool add`: true adds to what is there, false overwrites (the memory may be uninitialised). Two gradient
 // outputs of one call may be the same memory (an op on x and x): both sums must arrive there.
 // Kernels do not check their arguments; ops do. A null pointer is allowed only where said. Empty sizes are allowed everywhere.
@@ -58,7 +59,7 @@ template <class T>
 struct AdamWPart {
   T* param = nullptr;
   compute_t<T>* master = nullptr;
-  const T* grad = nullptr;
+  const compute_t<T>* grad = nullptr;
   compute_t<T>* m = nullptr;
   compute_t<T>* v = nullptr;
   std::int64_t n = 0;
@@ -95,20 +96,23 @@ concept backend_for = memory_space<typename B::memory> && requires(
   { B::template copy<T>(y, x, n) };
   { B::template add<T>(x, x, y, n) };                       // y = a + b; y may be either
   { B::template convert<compute_t<T>, T>(stat, x, n) };     // y[i] = To(x[i]), rounding once
+  { B::template convert<T, compute_t<T>>(y, cstat, n) };
   { B::template accumulate<T>(y, x, n) };                   // y += x
+  { B::template accumulate<compute_t<T>, T>(stat, x, n) };  // the same with x of another type; rounds once
+  { B::template accumulate<T, compute_t<T>>(y, cstat, n) };
   { B::template scale<T>(y, n, s) };                        // y *= s
   { B::template sum<T>(x, n) } -> std::same_as<double>;
   { B::template sum_of_squares<T>(arrays, n) } -> std::same_as<double>;   // of all elements of n arrays
   // y[M,N] = x[M,K] w[N,K]^T + bias[N] (bias may be null), and its gradients
   { B::template linear_forward<T>(x, x, x, y, n, n, n) };
   { B::template linear_backward_input<T>(x, x, y, n, n, n, add) };    // dx[M,K] from dy[M,N], w[N,K]
-  { B::template linear_backward_weight<T>(x, x, y, n, n, n, add) };   // dw[N,K] from dy[M,N], x[M,K]
-  { B::template linear_backward_bias<T>(x, y, n, n, add) };           // db[N] from dy[M,N]
+  { B::template linear_backward_weight<T>(x, x, stat, n, n, n, add) };   // dw[N,K] from dy[M,N], x[M,K]
+  { B::template linear_backward_bias<T>(x, stat, n, n, add) };           // db[N] from dy[M,N]
   // the same product with w stored in any format, rows of K elements (whole blocks)
   { B::template linear_forward_stored<T>(x, DType::q8_0, packed, x, y, n, n, n) };
   // rows of a table [V, D] by id; backward always adds into dtable. index_outside: position of the first id not in [0, V), or -1
   { B::template embedding_forward<T>(ids, x, y, n, n) };              // n ids, D
-  { B::template embedding_backward<T>(ids, x, y, n, n, n) };          // n ids, V, D
+  { B::template embedding_backward<T>(ids, x, stat, n, n, n) };       // n ids, V, D
   { B::index_outside(ids, n, n) } -> std::same_as<std::int64_t>;
   // targets of a loss: how many of n are not `ignore`; when one is neither in [0, V) nor `ignore`, -1 - (its position)
   { B::count_targets(ids, n, n, n) } -> std::same_as<std::int64_t>;   // targets, n, V, ignore
@@ -116,9 +120,9 @@ concept backend_for = memory_space<typename B::memory> && requires(
   { B::template fill_normal<T>(y, n, std::uint64_t{}, std::uint64_t{}, s) };   // y, n, seed, stream, stddev
   // norms over rows [rows, cols]; the saved statistics are in `compute`
   { B::template rms_norm_forward<T>(x, x, y, stat, n, n, s, Rounding::round_then_gain) };   // x, gain, y, inv_rms (may be null)
-  { B::template rms_norm_backward<T>(x, x, x, cstat, y, y, n, n, add, add) };               // dy, x, gain, inv_rms, dx, dgain
+  { B::template rms_norm_backward<T>(x, x, x, cstat, y, stat, n, n, add, add) };            // dy, x, gain, inv_rms, dx, dgain
   { B::template layer_norm_forward<T>(x, x, x, y, stat, stat, n, n, s) };                   // x, gain, bias, y, mean, inv_std (may be null)
-  { B::template layer_norm_backward<T>(x, x, x, cstat, cstat, y, y, y, n, n, add, add) };   // dy, x, gain, mean, inv_std, dx, dgain, dbias
+  { B::template layer_norm_backward<T>(x, x, x, cstat, cstat, y, stat, stat, n, n, add, add) };   // dy, x, gain, mean, inv_std, dx, dgain, dbias
   // in both backward kernels dx may be dy
   { B::template rope<T>(rope, x, y, add) };
   // activations on n elements; dx may be x, dgate gate, and dup up

@@ -19,6 +19,6 @@ inline constexpr Config seed_502m{.vocab_size = 32000,
                                   .tie_embeddings = true};
 static_assert(parameter_count(seed_502m).total == 502'193'664);
 static_assert(kv_cache_bytes_per_token(seed_502m, DType::bf16) == 36'864);
-static_assert(training_state(seed_502m, TrainingPolicy::bf16_mixed).total == 8'035'098'624);
+static_assert(training_state(seed_502m, TrainingPolicy::bf16_mixed).total == 9'039'485'952);
 
 }  // namespace llm::configs

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <string_view>
+#include <type_traits>
 
 #include <llm/core/error.hpp>
 #include <llm/detail/platform.hpp>
@@ -167,5 +168,15 @@ struct Compute<double> {
 /// The type in which arithmetic and statistics happen for elements of type T: double for double, else float.
 template <class T>
 using compute_t = typename detail::Compute<T>::type;
+
+namespace detail {
+template <class T>
+inline constexpr bool is_narrow = sizeof(T) < sizeof(compute_t<T>);
+}  // namespace detail
+
+/// The type of the gradient of a parameter or tracked input: compute_t<T> where T is narrower, since gradients add up over rows, uses and
+/// batches; else T.
+template <class T>
+using gradient_t = std::conditional_t<detail::is_narrow<T>, compute_t<T>, T>;
 
 }  // namespace llm

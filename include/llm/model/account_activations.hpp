@@ -17,8 +17,8 @@ namespace llm {
 struct TrainingStep {
   std::int64_t batch = 1;
   std::int64_t length = 1;
-  DType type = DType::f32;                      // of weights, gradients and activations: f32, bf16 (f32 master weights) or f64
-  bool recompute = false;                       // TrainingOptions::recompute
+  DType type = DType::f32;  // of weights and activations: f32, f64 or bf16, whose gradients and master weights are in f32
+  bool recompute = false;   // TrainingOptions::recompute
   std::int64_t chunk_bytes = 64 * 1024 * 1024;  // TrainingOptions::chunk_bytes: of the logits, how much is computed at a time
   bool accumulate = false;                      // gradients of an earlier batch are there already, to be added to
 };

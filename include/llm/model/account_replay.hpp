@@ -78,7 +78,7 @@ class Replay {
 
   /// Gradients of all parameters are there already, from an earlier backward.
   constexpr void accumulate() {
-    ledger_.gradient(total_parameters(c_) * element_);
+    ledger_.gradient(total_parameters(c_) * statistic_);
     accumulates_ = true;
   }
 
@@ -92,9 +92,9 @@ class Replay {
   constexpr void give_unsaved(Count bytes) {
     if (!recording_) ledger_.give(bytes);
   }
-  /// The gradient of a parameter with so many elements.
+  /// The gradient of a parameter with so many elements, in the compute type.
   constexpr void gradient(Count elements) {
-    if (!accumulates_) ledger_.gradient(elements * element_);
+    if (!accumulates_) ledger_.gradient(elements * statistic_);
   }
 
   constexpr void embedding() {
@@ -254,7 +254,7 @@ class Replay {
   }
 
   const Config& c_;
-  Count element_, statistic_;          // bytes of an element, and of a statistic in the compute type
+  Count element_, statistic_;          // bytes of an element, and of a statistic or a parameter's gradient in the compute type
   Count rows_, batch_;                 // R = B T
   Count ids_, hidden_, q_, kv_, ffn_;  // bytes of tensors with R rows: a token, D, H E, K E, F
   bool recording_ = false, accumulates_ = false;

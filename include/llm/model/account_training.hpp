@@ -9,7 +9,8 @@
 
 namespace llm {
 
-/// f32: everything in f32, no master copy. bf16_mixed: weights and gradients in bf16, the master weights and both moments in f32.
+/// f32: everything in f32, no master copy. bf16_mixed: weights in bf16; their gradients, the master
+/// weights and both moments in f32.
 enum class TrainingPolicy : std::uint8_t { f32, bf16_mixed };
 
 /// Bytes that training with AdamW holds besides activations.
@@ -24,15 +25,15 @@ struct TrainingState {
   friend constexpr bool operator==(const TrainingState&, const TrainingState&) = default;
 };
 
-/// 16 bytes a parameter under both policies. Throws ConfigError beyond 63 bits.
+/// 16 bytes a parameter in f32, 18 in bf16_mixed. Throws ConfigError beyond 63 bits.
 constexpr TrainingState training_state(const Config& c, TrainingPolicy policy) {
   const std::int64_t n = parameter_count(c).total;
   const bool mixed = policy == TrainingPolicy::bf16_mixed;
   TrainingState s;
-  s.total = detail::exact(detail::Count(16) * n, "llm::training_state");
-  s.weights = s.gradients = n * (mixed ? 2 : 4);
+  s.total = detail::exact(detail::Count(mixed ? 18 : 16) * n, "llm::training_state");
+  s.weights = n * (mixed ? 2 : 4);
   s.master = mixed ? n * 4 : 0;
-  s.m = s.v = n * 4;
+  s.gradients = s.m = s.v = n * 4;
   return s;
 }
 

@@ -35,10 +35,10 @@ LLM_CONFIG_RULE(heads_divisible, n_heads, c.n_heads, n_kv_heads, c.n_kv_heads, n
 LLM_CONFIG_RULE(d_model_divisible, d_model, c.d_model, n_heads, c.n_heads, c.head_dim == 0 && !c.latent_attention() && d_model >= 1 && n_heads >= 1,
                 d_model % n_heads == 0,
                 "llm::Config: head_dim is 0, which means d_model / n_heads, but d_model is not a multiple of n_heads")
-LLM_CONFIG_RULE(parameters_countable, parameters, detail::total_parameters(c).value, maximum, INT64_MAX / 16, true, parameters <= maximum,
-                "llm::Config: the sizes are too large: 16 bytes of training state for each parameter exceed 2^63 bytes")
+LLM_CONFIG_RULE(parameters_countable, parameters, detail::total_parameters(c).value, maximum, INT64_MAX / 18, true, parameters <= maximum,
+                "llm::Config: the sizes are too large: 18 bytes of training state for each parameter exceed 2^63 bytes")
 LLM_CONFIG_RULE(kv_cache_countable, elements, (detail::kv_elements_per_token(c) * c.max_seq_len).value, maximum, INT64_MAX / 8,
-                detail::total_parameters(c).value <= INT64_MAX / 16, elements <= maximum,
+                detail::total_parameters(c).value <= INT64_MAX / 18, elements <= maximum,
                 "llm::Config: the sizes are too large: the KV cache of max_seq_len tokens exceeds 2^63 bytes")
 // clang-format on
 

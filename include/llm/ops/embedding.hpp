@@ -15,8 +15,8 @@ struct EmbeddingOp {
   std::int64_t count, V, D;
 
   void backward() {
-    const auto dt = d_table.write();
-    if (!dt.add) Backend::template fill<T>(dt.data, V * D, 0.0);
+    const auto dt = d_table.write_wide();
+    if (!dt.add) Backend::template fill<compute_t<T>>(dt.data, V * D, 0.0);
     Backend::template embedding_backward<T>(ids.data(), d_y.read(), dt.data, count, V, D);
   }
 };

@@ -24,7 +24,7 @@ struct HeadLossOp {
     compute_t<T> upstream;
     Backend::memory::copy_to_host(&upstream, d_loss.read(), sizeof(upstream));
     const double factor = scale * static_cast<double>(upstream);
-    const auto dw = d_weight.write();  // before dx: x and the weight may be one tensor, whose dw is written first
+    const auto dw = d_weight.write_wide();  // before dx: x and the weight may be one tensor, whose dw is written first
     const auto dx = d_x.write();
     Tensor<T, Shape<dyn>, Backend> again;
     if (!logits.data()) again = decltype(again)::empty({chunk * V});

@@ -17,11 +17,11 @@ struct LayerNormOp {
 
   void backward() {
     const auto dx = d_x.write_over(d_y);
-    auto dg = d_gain.write();
-    auto db = d_bias.write();
+    auto dg = d_gain.write_wide();
+    auto db = d_bias.write_wide();
     if (dg.add != db.add) {  // the kernel takes one flag for both
-      GradTarget<T>& fresh = dg.add ? db : dg;
-      Backend::template fill<T>(fresh.data, columns, 0.0);
+      GradTarget<compute_t<T>>& fresh = dg.add ? db : dg;
+      Backend::template fill<compute_t<T>>(fresh.data, columns, 0.0);
       fresh.add = true;
     }
     Backend::template layer_norm_backward<T>(d_y.read(), x.data(), gain.data(), mean.data(), inverse_std.data(), dx.data, dg.data, db.data,

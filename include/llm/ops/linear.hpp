@@ -17,11 +17,11 @@ struct LinearOp {
   void backward() {
     const T* const dy = d_y.read();  // [M, N]
     if (d_bias.tracked()) {
-      const auto db = d_bias.write();
+      const auto db = d_bias.write_wide();
       Backend::template linear_backward_bias<T>(dy, db.data, M, N, db.add);
     }
     if (d_weight.tracked()) {
-      const auto dw = d_weight.write();  // [N, K]
+      const auto dw = d_weight.write_wide();  // [N, K]
       Backend::template linear_backward_weight<T>(dy, x.data(), dw.data, M, N, K, dw.add);
     }
     if (d_x.tracked()) {

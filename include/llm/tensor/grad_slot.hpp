@@ -7,11 +7,13 @@
 
 namespace llm::detail {
 
-/// A leaf (parameter, tracked input) keeps its gradient; an intermediate's is dropped as soon as its producer has used it.
+/// A leaf (parameter, tracked input) keeps its gradient; an intermediate's is dropped as soon as its producer has used it. A wide slot
+/// holds the gradient of a tensor of T as gradient_t<T>, another one as T.
 struct GradSlot {
   std::atomic<std::int32_t> references{0};
   BufferRef grad;  // null: no gradient yet, which means zero
   bool keep = false;
+  bool wide = false;
   GradSlot* next = nullptr;
 };
 
@@ -22,7 +24,7 @@ class LLM_SHARED GradSlots {
     static GradSlots& slots = *new GradSlots;
     return slots;
   }
-  GradSlot* take(bool keep) {
+  GradSlot* take(bool keep, bool wide) {
     const std::lock_guard lock(mutex_);
     GradSlot* slot = free_;
     if (slot)
@@ -30,6 +32,7 @@ class LLM_SHARED GradSlots {
     else
       slot = new GradSlot;
     slot->keep = keep;
+    slot->wide = wide;
     return slot;
   }
   void give_back(GradSlot* slot) noexcept {
@@ -47,6 +50,6 @@ class LLM_SHARED GradSlots {
 inline void retire(GradSlot* slot) noexcept { GradSlots::instance().give_back(slot); }
 using SlotRef = Ref<GradSlot>;
 
-inline SlotRef new_slot(bool keep) { return SlotRef(GradSlots::instance().take(keep)); }
+inline SlotRef new_slot(bool keep, bool wide = false) { return SlotRef(GradSlots::instance().take(keep, wide)); }
 
 }  // namespace llm::detail

@@ -128,9 +128,9 @@ class Tensor {
     return Tensor<T, To, Backend>(buffer_, slot_, shape);
   }
 
-  /// Makes this a leaf whose gradient is computed and kept, as parameters are.
+  /// Makes this a leaf whose gradient is computed and kept, as parameters are: in gradient_t<T>, which for bf16 is float.
   Tensor& track() {
-    if (!slot_) slot_ = detail::new_slot(true);
+    if (!slot_) slot_ = detail::new_slot(true, detail::is_narrow<T>);
     return *this;
   }
   /// Keeps an intermediate's gradient too, so that it can be looked at after backward.
@@ -140,10 +140,19 @@ class Tensor {
   }
   bool tracked() const { return static_cast<bool>(slot_); }
   bool has_grad() const { return slot_ && slot_->grad; }
-  /// The gradient, sharing memory with the tape's; zeros when nothing reached this tensor.
-  Tensor grad() const {
-    if (!has_grad()) return zeros(shape_);
-    return Tensor(slot_->grad, {}, shape_);
+  /// The gradient, sharing memory with the tape's; zeros when nothing reached this tensor. An intermediate's is in T inside: for a narrow
+  /// T this is a copy.
+  Tensor<gradient_t<T>, S, Backend> grad() const {
+    using Gradient = Tensor<gradient_t<T>, S, Backend>;
+    if (!has_grad()) return Gradient::zeros(shape_);
+    if constexpr (detail::is_narrow<T>) {
+      if (!slot_->wide) {
+        auto copy = Gradient::empty(shape_);
+        Backend::template convert<gradient_t<T>, T>(copy.data(), static_cast<const T*>(slot_->grad->data), numel());
+        return copy;
+      }
+    }
+    return Gradient(slot_->grad, {}, shape_);
   }
   void clear_grad() {
     if (slot_) slot_->grad.reset();

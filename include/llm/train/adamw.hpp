@@ -114,7 +114,8 @@ class AdamW {
     for (State& s : states_)
       if (s.parameter.tensor().has_grad()) f(s);
   }
-  static Elements<T> gradient(const State& s) { return {s.parameter.tensor().grad().data(), s.parameter.numel()}; }
+  using Gradient = Elements<compute_t<T>>;
+  static Gradient gradient(const State& s) { return {s.parameter.tensor().grad().data(), s.parameter.numel()}; }
 
   double gradient_norm() {
     gradients_.clear();
@@ -123,13 +124,13 @@ class AdamW {
     if (!std::isfinite(squares)) report_not_finite();
     return std::sqrt(squares);
   }
-  static double sum_of_squares(const Elements<T>* arrays, std::size_t count) {
-    return Backend::template sum_of_squares<T>(arrays, static_cast<std::int64_t>(count));
+  static double sum_of_squares(const Gradient* arrays, std::size_t count) {
+    return Backend::template sum_of_squares<compute_t<T>>(arrays, static_cast<std::int64_t>(count));
   }
   [[noreturn]] void report_not_finite() {
     std::string name;  // stays empty when only the sum of all is too large
     for_each_with_gradient([&](const State& s) {
-      const Elements<T> one = gradient(s);
+      const Gradient one = gradient(s);
       if (name.empty() && !std::isfinite(sum_of_squares(&one, 1))) name = s.parameter.name();
     });
     if (name.empty()) name = "the model";
@@ -139,7 +140,7 @@ class AdamW {
   void update(const AdamWArgs& args) {
     parts_.clear();
     for_each_with_gradient([&](State& s) {
-      const Elements<T> grad = gradient(s);
+      const Gradient grad = gradient(s);
       const double decay = s.parameter.is_matrix() ? options_.weight_decay : 0.0;
       parts_.push_back({s.parameter.tensor().data(), s.master.data(), grad.data, s.m.data(), s.v.data(), grad.n, decay});
     });
@@ -149,7 +150,7 @@ class AdamW {
 
   AdamWOptions options_;
   std::vector<State> states_;
-  std::vector<Elements<T>> gradients_;  // of one step; kept, so that the next allocates nothing
+  std::vector<Gradient> gradients_;  // of one step; kept, so that the next allocates nothing
   std::vector<AdamWPart<T>> parts_;
   std::int64_t steps_ = 0;
 };

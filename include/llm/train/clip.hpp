@@ -18,8 +18,8 @@ double grad_norm(Model& model) {
     using Backend = typename std::remove_cvref_t<decltype(p.tensor())>::backend_type;
     using T = typename std::remove_cvref_t<decltype(p.tensor())>::value_type;
     if (!p.tensor().has_grad()) return;
-    const Elements<T> gradient{std::as_const(p).tensor().grad().data(), p.numel()};
-    squares += Backend::template sum_of_squares<T>(&gradient, 1);
+    const Elements<gradient_t<T>> gradient{std::as_const(p).tensor().grad().data(), p.numel()};
+    squares += Backend::template sum_of_squares<gradient_t<T>>(&gradient, 1);
   });
   return std::sqrt(squares);
 }
@@ -38,7 +38,7 @@ double clip_grad_norm(Model& model, double max_norm) {
   model.for_each_parameter([&](auto& p) {
     using Backend = typename std::remove_cvref_t<decltype(p.tensor())>::backend_type;
     using T = typename std::remove_cvref_t<decltype(p.tensor())>::value_type;
-    if (p.tensor().has_grad()) Backend::template scale<T>(p.tensor().grad().data(), p.numel(), scale);
+    if (p.tensor().has_grad()) Backend::template scale<gradient_t<T>>(p.tensor().grad().data(), p.numel(), scale);
   });
   return norm;
 }

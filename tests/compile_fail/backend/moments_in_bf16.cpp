@@ -1,5 +1,5 @@
 // [opt_dtype] Moments of AdamW narrower than float: small updates would be lost.
-// expect: llm::adamw\(param T, master, grad T, m, v\): master and moments must be compute_t<T> \(float, double for double\)
+// expect: llm::adamw\(param T, master, grad, m, v\): master and moments must be compute_t<T> \(float, double for double\)
 // expect: bf16
 // nvcc: yes
 #include <llm/backend/reference/optimizer.hpp>
@@ -10,6 +10,6 @@ using Moment = llm::bf16;
 using Moment = float;
 #endif
 
-void step(llm::bf16* param, const llm::bf16* grad, Moment* m, Moment* v) {
+void step(llm::bf16* param, const float* grad, Moment* m, Moment* v) {
   llm::reference::adamw<llm::bf16>(llm::AdamWArgs{}, 0.0, param, nullptr, grad, m, v, 1);
 }

@@ -1,6 +1,6 @@
 // Sizes whose product leaves 64 bits.
-// expect: llm::Config: the sizes are too large: 16 bytes of training state for each parameter exceed 2.63 bytes
-// expect: require<9223372036854775807, 576460752303423487>|parameters=9223372036854775807, maximum=576460752303423487
+// expect: llm::Config: the sizes are too large: 18 bytes of training state for each parameter exceed 2.63 bytes
+// expect: require<9223372036854775807, 512409557603043100>|parameters=9223372036854775807, maximum=512409557603043100
 // nvcc: yes
 #include <llm/model/rules.hpp>
 

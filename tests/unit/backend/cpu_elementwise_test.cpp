@@ -24,6 +24,14 @@ void check_sums_and_products(std::int64_t n) {
   y = a;
   llm::Cpu::accumulate<T>(y.data(), b.data(), n);
   CHECK(distance(y, want) < tolerance<T>);
+  using C = llm::compute_t<T>;
+  std::vector<C> sums(a.begin(), a.end());
+  llm::Cpu::accumulate<C, T>(sums.data(), b.data(), n);
+  CHECK(distance(sums, want) < tolerance<C>);
+  y = a;
+  const std::vector<C> added(b.begin(), b.end());
+  llm::Cpu::accumulate<T, C>(y.data(), added.data(), n);
+  CHECK(distance(y, want) < tolerance<T>);
 
   llm::Cpu::copy<T>(y.data(), a.data(), n);
   llm::Cpu::scale<T>(y.data(), n, -1.5);
@@ -101,7 +109,7 @@ void check_adamw(std::int64_t n, bool with_master) {
   const llm::AdamWArgs args{
       .lr = 0.01, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .correction1 = 0.19, .correction2 = 0.0975, .grad_scale = 0.5};
   auto param = random_values<T>(n, 1);
-  const auto grad = random_values<T>(n, 2);
+  const auto grad = random_values<Moment>(n, 2);
   std::vector<Moment> master(param.begin(), param.end()), m = random_values<Moment>(n, 3, 0.1), v = random_values<Moment>(n, 4, 0.1);
   for (auto& value : v) value *= value;
   if (n > 0) v[0] = 0;
@@ -176,13 +184,13 @@ void check_parts() {
   const std::int64_t total = 3 + 40000 + 1 + 16384 + 17 + 16385;
   const llm::AdamWArgs args{.lr = 0.01, .correction1 = 0.19, .correction2 = 0.0975, .grad_scale = 0.5};
   auto param = random_values<T>(total, 1);
-  const auto grad = random_values<T>(total, 2);
+  const auto grad = random_values<llm::compute_t<T>>(total, 2);
   std::vector<llm::compute_t<T>> moments(static_cast<std::size_t>(2 * total));
   auto want = in_double(param), want_moments = in_double(moments);
   const auto wide_grad = in_double(grad);
   std::vector<llm::AdamWPart<T>> parts;
   std::vector<llm::AdamWPart<double>> wide_parts;
-  std::vector<llm::Elements<T>> arrays;
+  std::vector<llm::Elements<llm::compute_t<T>>> arrays;
   std::int64_t at = 0;
   for (const std::int64_t n : sizes) {
     const double decay = n % 2 == 0 ? 0.1 : 0.0;
@@ -193,7 +201,8 @@ void check_parts() {
     at += n;
   }
   const llm::Elements<double> all{wide_grad.data(), total};
-  CHECK(llm::Cpu::sum_of_squares<T>(arrays.data(), 7) == Approx(llm::Reference::sum_of_squares<double>(&all, 1)).epsilon(1e-6));
+  CHECK(llm::Cpu::sum_of_squares<llm::compute_t<T>>(arrays.data(), 7) ==
+        Approx(llm::Reference::sum_of_squares<double>(&all, 1)).epsilon(1e-6));
   llm::Cpu::adamw<T>(args, parts.data(), 7);
   llm::Reference::adamw<double>(args, wide_parts.data(), 7);
   CHECK(distance(param, want) < tolerance<T>);

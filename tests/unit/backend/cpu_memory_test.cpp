@@ -17,7 +17,8 @@ template <class T>
 void check_layer(std::int64_t M, std::int64_t N, std::int64_t K) {
   INFO("M " << M << " N " << N << " K " << K);
   const auto x = random_values<T>(M * K, 1), w = random_values<T>(N * K, 2), dy = random_values<T>(M * N, 3);
-  std::vector<T> y(dy.size()), dx(x.size()), dw(w.size());
+  std::vector<T> y(dy.size()), dx(x.size());
+  std::vector<llm::compute_t<T>> dw(w.size());
   no_allocation_after_the_first([&] {
     llm::Cpu::linear_forward<T>(x.data(), w.data(), nullptr, y.data(), M, N, K);
     llm::Cpu::linear_backward_input<T>(dy.data(), w.data(), dx.data(), M, N, K, false);

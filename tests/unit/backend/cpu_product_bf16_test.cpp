@@ -93,7 +93,8 @@ TEST_CASE("products of bf16 numbers have the same bits on any number of threads"
     std::vector<std::vector<unsigned char>> results;
     for (const int threads : {1, 2, 3}) {
       llm::set_num_threads(threads);
-      std::vector<bf16> y(dy.size()), dx(x.size()), dw(w.size(), bf16(1.0f));
+      std::vector<bf16> y(dy.size()), dx(x.size());
+      std::vector<float> dw(w.size(), 1.0f);
       llm::Cpu::linear_forward<bf16>(x.data(), w.data(), nullptr, y.data(), M, N, K);
       llm::Cpu::linear_backward_input<bf16>(dy.data(), w.data(), dx.data(), M, N, K, false);
       llm::Cpu::linear_backward_weight<bf16>(dy.data(), x.data(), dw.data(), M, N, K, true);

@@ -22,28 +22,33 @@ void same_for_any_thread_count(const F& f) {
   llm::set_num_threads(0);
 }
 
+std::vector<unsigned char> joined(std::vector<unsigned char> a, const std::vector<unsigned char>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
 template <class T>
 std::vector<unsigned char> layer_bits(std::int64_t M, std::int64_t N, std::int64_t K) {
   const auto x = random_values<T>(M * K, 1), w = random_values<T>(N * K, 2), dy = random_values<T>(M * N, 3);
-  std::vector<T> out(static_cast<std::size_t>(M * N + M * K + N * K + N));
+  std::vector<T> out(static_cast<std::size_t>(M * N + M * K));
+  std::vector<llm::compute_t<T>> parameters(static_cast<std::size_t>(N * K + N));
   llm::Cpu::linear_forward<T>(x.data(), w.data(), nullptr, out.data(), M, N, K);
   llm::Cpu::linear_backward_input<T>(dy.data(), w.data(), out.data() + M * N, M, N, K, false);
-  llm::Cpu::linear_backward_weight<T>(dy.data(), x.data(), out.data() + M * N + M * K, M, N, K, false);
-  llm::Cpu::linear_backward_bias<T>(dy.data(), out.data() + M * N + M * K + N * K, M, N, false);
-  return bits(out);
+  llm::Cpu::linear_backward_weight<T>(dy.data(), x.data(), parameters.data(), M, N, K, false);
+  llm::Cpu::linear_backward_bias<T>(dy.data(), parameters.data() + N * K, M, N, false);
+  return joined(bits(out), bits(parameters));
 }
 
 template <class T>
 std::vector<unsigned char> row_bits() {
   const std::int64_t rows = 700, cols = 65, n = rows * cols;
   const auto x = random_values<T>(n, 1), dy = random_values<T>(n, 2), gain = random_values<T>(cols, 3);
-  std::vector<llm::compute_t<T>> inverse(rows);
-  std::vector<T> out(static_cast<std::size_t>(3 * n + cols));
+  std::vector<llm::compute_t<T>> inverse(rows), dgain(cols);
+  std::vector<T> out(static_cast<std::size_t>(3 * n));
   llm::Cpu::rms_norm_forward<T>(x.data(), gain.data(), out.data(), inverse.data(), rows, cols, 1e-5, llm::Rounding::round_then_gain);
-  llm::Cpu::rms_norm_backward<T>(dy.data(), x.data(), gain.data(), inverse.data(), out.data() + n, out.data() + 2 * n, rows, cols, false,
-                                 false);
-  llm::Cpu::softmax_forward<T>(x.data(), out.data() + 2 * n + cols, rows, cols);
-  return bits(out);
+  llm::Cpu::rms_norm_backward<T>(dy.data(), x.data(), gain.data(), inverse.data(), out.data() + n, dgain.data(), rows, cols, false, false);
+  llm::Cpu::softmax_forward<T>(x.data(), out.data() + 2 * n, rows, cols);
+  return joined(bits(out), bits(dgain));
 }
 
 template <class T>

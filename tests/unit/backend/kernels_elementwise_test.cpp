@@ -38,6 +38,15 @@ TEMPLATE_LIST_TEST_CASE("elementwise kernels of odd sizes", "[kernels]", KernelB
     B::template accumulate<T>(y, b, n);
     Reference::accumulate<double>(expected.data(), b.wide.data(), n);
     check_close("accumulate", y.host(), expected, kernel_tolerance<T> * 2);
+    Input<B, compute_t<T>> sums(n, 3);
+    B::template accumulate<compute_t<T>, T>(sums, b, n);
+    Reference::accumulate<double>(sums.wide.data(), b.wide.data(), n);
+    check_close("accumulate into the compute type", sums.buffer.host(), sums.wide, kernel_tolerance<compute_t<T>> * 2);
+    Input<B, T> narrow(n, 4);
+    Input<B, compute_t<T>> added(n, 5);
+    B::template accumulate<T, compute_t<T>>(narrow, added, n);
+    Reference::accumulate<double>(narrow.wide.data(), added.wide.data(), n);
+    check_close("accumulate from the compute type", narrow.buffer.host(), narrow.wide, kernel_tolerance<T> * 2);
     B::template scale<T>(y, n, -1.5);
     Reference::scale<double>(expected.data(), n, -1.5);
     check_close("scale", y.host(), expected, kernel_tolerance<T> * 3);
@@ -154,8 +163,8 @@ TEMPLATE_LIST_TEST_CASE("adamw of odd sizes", "[kernels]", KernelBackendsWithBf1
   for (const std::int64_t n : sizes)
     for (const bool with_master : {false, true}) {
       INFO("n " << n << (with_master ? " with a master copy" : ""));
-      Input<B, T> param(n, 1), grad(n, 2);
-      Input<B, C> master(n, 3), m(n, 4, 0.1), v(n, 5, 0.1);
+      Input<B, T> param(n, 1);
+      Input<B, C> grad(n, 2), master(n, 3), m(n, 4, 0.1), v(n, 5, 0.1);
       std::vector<C> squares;
       for (const double value : v.wide) squares.push_back(C(value * value));
       Input<B, C> second(squares);

@@ -91,15 +91,17 @@ TEMPLATE_LIST_TEST_CASE("embeddings of odd sizes", "[kernels]", KernelBackendsWi
       std::vector<std::int64_t> ids;
       llm::Rng rng(static_cast<std::uint64_t>(n));
       for (std::int64_t i = 0; i < n; ++i) ids.push_back(static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(V))));
-      Input<B, T> table(V * D, 1), dy(n * D, 2), start(V * D, 3);
+      Input<B, T> table(V * D, 1), dy(n * D, 2);
+      Input<B, compute_t<T>> start(V * D, 3);
       Buffer<B, std::int64_t> id_buffer(ids);
       Buffer<B, T> y(n * D);
       std::vector<double> expected(static_cast<std::size_t>(n * D)), d_table = start.wide;
       B::template embedding_forward<T>(static_cast<std::int64_t*>(id_buffer), static_cast<T*>(table), static_cast<T*>(y), n, D);
       Reference::embedding_forward<double>(ids.data(), table.wide.data(), expected.data(), n, D);
       check_close("y", y.host(), expected, 0);
-      B::template embedding_backward<T>(static_cast<std::int64_t*>(id_buffer), static_cast<T*>(dy), static_cast<T*>(start), n, V, D);
+      B::template embedding_backward<T>(static_cast<std::int64_t*>(id_buffer), static_cast<T*>(dy), static_cast<compute_t<T>*>(start), n, V,
+                                        D);
       Reference::embedding_backward<double>(ids.data(), dy.wide.data(), d_table.data(), n, V, D);
-      check_close("dtable", start.buffer.host(), d_table, kernel_tolerance<T> * 3);
+      check_close("dtable", start.buffer.host(), d_table, kernel_tolerance<compute_t<T>> * 3);
     }
 }

@@ -125,8 +125,8 @@ const std::vector<Mistake> mistakes{
     {[](Config& c) { make_sparse(c), c.experts.scale = 0; }, "experts.scale must be greater than 0", ": scale 0, limit 0"},
     {[](Config& c) { make_sparse(c), c.experts.groups = 3; }, "experts.groups must be at least 1 and divide", ": count 8, groups 3"},
     {[](Config& c) { make_sparse(c), c.experts.active_groups = 2; }, "experts.active_groups must be", ": active_groups 2, groups 1"},
-    {[](Config& c) { c.d_model = huge; }, "the sizes are too large: 16 bytes", "maximum 576460752303423487"},
-    {[](Config& c) { c.n_layers = INT64_MAX; }, "the sizes are too large: 16 bytes", "maximum 576460752303423487"},
+    {[](Config& c) { c.d_model = huge; }, "the sizes are too large: 18 bytes", "maximum 512409557603043100"},
+    {[](Config& c) { c.n_layers = INT64_MAX; }, "the sizes are too large: 18 bytes", "maximum 512409557603043100"},
     {[](Config& c) { c.max_seq_len = huge; }, "the sizes are too large: the KV cache", "maximum 1152921504606846975"},
 };
 

@@ -34,7 +34,7 @@ struct Cpu {
   template <class T> static constexpr auto copy = cpu::copy<T>;
   template <class To, class From> static constexpr auto convert = cpu::convert<To, From>;
   template <class T> static constexpr auto add = cpu::add<T>;
-  template <class T> static constexpr auto accumulate = cpu::accumulate<T>;
+  template <class T, class X = T> static constexpr auto accumulate = cpu::accumulate<T, X>;
   template <class T> static constexpr auto scale = cpu::scale<T>;
   template <class T> static constexpr auto sum = cpu::sum<T>;
   template <class T> static constexpr auto sum_of_squares = cpu::sum_of_squares<T>;
@@ -70,7 +70,7 @@ struct Cpu {
     cpu::embedding_forward<T>(ids, table, y, n, D);
   }
   template <class T, class Index>
-  static void embedding_backward(const Index* ids, const T* dy, T* dtable, std::int64_t n, std::int64_t V, std::int64_t D) {
+  static void embedding_backward(const Index* ids, const T* dy, compute_t<T>* dtable, std::int64_t n, std::int64_t V, std::int64_t D) {
     cpu::embedding_backward<T>(ids, dy, dtable, n, V, D);
   }
   template <class Index>

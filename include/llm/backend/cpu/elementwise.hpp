@@ -71,9 +71,9 @@ void add(const T* a, const T* b, T* y, std::int64_t n) {
   for_elements<T>(n, 1, [&](auto kernels, std::int64_t i, std::int64_t count) { kernels.template add<T>(a + i, b + i, y + i, count); });
 }
 
-template <class T>
-void accumulate(T* y, const T* x, std::int64_t n) {
-  for_elements<T>(n, 1, [&](auto kernels, std::int64_t i, std::int64_t count) { kernels.template accumulate<T>(y + i, x + i, count); });
+template <class T, class X>
+void accumulate(T* y, const X* x, std::int64_t n) {
+  for_elements<T>(n, 1, [&](auto kernels, std::int64_t i, std::int64_t count) { kernels.template accumulate<T, X>(y + i, x + i, count); });
 }
 
 template <class T>

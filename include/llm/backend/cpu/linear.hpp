@@ -26,12 +26,12 @@ void linear_backward_input(const T* dy, const T* w, T* dx, std::int64_t M, std::
 }
 
 template <class T>
-void linear_backward_weight(const T* dy, const T* x, T* dw, std::int64_t M, std::int64_t N, std::int64_t K, bool add) {
-  product(N, K, M, dense(dy, N).transposed(), MatrixColumns<T>{dense(x, K)}, Output<T>{dw, K, nullptr, add});
+void linear_backward_weight(const T* dy, const T* x, compute_t<T>* dw, std::int64_t M, std::int64_t N, std::int64_t K, bool add) {
+  product(N, K, M, dense(dy, N).transposed(), MatrixColumns<T>{dense(x, K)}, Output<compute_t<T>>{dw, K, nullptr, add});
 }
 
 template <class T>
-void linear_backward_bias(const T* dy, T* db, std::int64_t M, std::int64_t N, bool add) {
+void linear_backward_bias(const T* dy, compute_t<T>* db, std::int64_t M, std::int64_t N, bool add) {
   if constexpr (std::is_same_v<T, double>)
     reference::linear_backward_bias(dy, db, M, N, add);
   else

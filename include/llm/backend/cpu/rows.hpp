@@ -96,7 +96,7 @@ const float* gradient_shares(std::int64_t rows, std::int64_t width, const F& f) 
 inline std::int64_t share_count(std::int64_t rows) { return (rows + rows_per_share(rows) - 1) / rows_per_share(rows); }
 
 template <class T>
-void rms_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T>* inv_rms, T* dx, T* dgain, std::int64_t rows,
+void rms_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T>* inv_rms, T* dx, compute_t<T>* dgain, std::int64_t rows,
                        std::int64_t cols, bool add_dx, bool add_dgain) {
   if constexpr (std::is_same_v<T, double>) {
     reference::rms_norm_backward(dy, x, gain, inv_rms, dx, dgain, rows, cols, add_dx, add_dgain);
@@ -109,8 +109,8 @@ void rms_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T
 }
 
 template <class T>
-void layer_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T>* mean, const compute_t<T>* inv_std, T* dx, T* dgain,
-                         T* dbias, std::int64_t rows, std::int64_t cols, bool add_dx, bool add_parameters) {
+void layer_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T>* mean, const compute_t<T>* inv_std, T* dx,
+                         compute_t<T>* dgain, compute_t<T>* dbias, std::int64_t rows, std::int64_t cols, bool add_dx, bool add_parameters) {
   if constexpr (std::is_same_v<T, double>) {
     reference::layer_norm_backward(dy, x, gain, mean, inv_std, dx, dgain, dbias, rows, cols, add_dx, add_parameters);
   } else {
@@ -119,8 +119,8 @@ void layer_norm_backward(const T* dy, const T* x, const T* gain, const compute_t
                                               count, cols, add_dx);
     });
     with_vectors([&](auto kernels) {
-      kernels.template column_sums<float, T>(shares, 2 * cols, share_count(rows), cols, dgain, add_parameters);
-      kernels.template column_sums<float, T>(shares + cols, 2 * cols, share_count(rows), cols, dbias, add_parameters);
+      kernels.template column_sums<float, float>(shares, 2 * cols, share_count(rows), cols, dgain, add_parameters);
+      kernels.template column_sums<float, float>(shares + cols, 2 * cols, share_count(rows), cols, dbias, add_parameters);
     });
   }
 }

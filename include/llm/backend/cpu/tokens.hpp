@@ -23,11 +23,12 @@ void embedding_forward(const Index* ids, const T* table, T* y, std::int64_t n, s
 
 /// Each task owns some columns of the table, so that the rows of one id are added in their order.
 template <class T, class Index>
-void embedding_backward(const Index* ids, const T* dy, T* dtable, std::int64_t n, std::int64_t /*V*/, std::int64_t D) {
+void embedding_backward(const Index* ids, const T* dy, compute_t<T>* dtable, std::int64_t n, std::int64_t /*V*/, std::int64_t D) {
   constexpr std::int64_t some_cols = 64;
   parallel_blocks(D, some_cols, n, [&](std::int64_t begin, std::int64_t end) {
     with_kernels<T>([&](auto kernels) {
-      for (std::int64_t i = 0; i < n; ++i) kernels.template accumulate<T>(dtable + ids[i] * D + begin, dy + i * D + begin, end - begin);
+      for (std::int64_t i = 0; i < n; ++i)
+        kernels.template accumulate<compute_t<T>, T>(dtable + ids[i] * D + begin, dy + i * D + begin, end - begin);
     });
   });
 }

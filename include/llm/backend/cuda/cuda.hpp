@@ -31,10 +31,10 @@ struct Cuda {
                    inv_rms, rows, cols, static_cast<compute_t<T>>(eps), rounding);
   }
 
-  /// dy, x [rows, cols], gain [cols], inv_rms [rows] -> dx [rows, cols], dgain [cols].
+  /// dy, x [rows, cols], gain [cols], inv_rms [rows] -> dx [rows, cols], dgain [cols], which is in compute_t<T>.
   template <class T>
-  static void rms_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T>* inv_rms, T* dx, T* dgain, std::int64_t rows,
-                                std::int64_t cols, bool add_dx, bool add_dgain) {
+  static void rms_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T>* inv_rms, T* dx, compute_t<T>* dgain,
+                                std::int64_t rows, std::int64_t cols, bool add_dx, bool add_dgain) {
     using C = compute_t<T>;
     if (cols == 0) return;
     const unsigned parts = blocks_for(rows, most_partial_rows);
@@ -48,7 +48,7 @@ struct Cuda {
       device::launch(kernel, parts, threads_for<T>(cols, wide), 32 * sizeof(C) + (in_shared ? sums_bytes : 0), dy, x, gain, inv_rms, dx,
                      partial, rows, cols, add_dx, in_shared);
     }
-    device::launch(device::rms_norm_backward_gain<T>, static_cast<unsigned>((cols + 31) / 32), dim3(32, 8), 256 * sizeof(C), partial, dgain,
+    device::launch(device::rms_norm_backward_gain<C>, static_cast<unsigned>((cols + 31) / 32), dim3(32, 8), 256 * sizeof(C), partial, dgain,
                    parts, cols, add_dgain);
   }
 

@@ -91,10 +91,8 @@ static __global__ void rms_norm_backward_rows(const T* dy, const T* x, const T* 
 
 /// dgain [cols] = the sum of partial [parts, cols] over parts, in a fixed order. A block of 32 x lanes threads has 32 columns.
 /// Shared memory: one C a thread.
-template <class T>
-static __global__ void rms_norm_backward_gain(const compute_t<T>* partial, T* dgain, std::int64_t parts, std::int64_t cols,
-                                              bool add_dgain) {
-  using C = compute_t<T>;
+template <class C>
+static __global__ void rms_norm_backward_gain(const C* partial, C* dgain, std::int64_t parts, std::int64_t cols, bool add_dgain) {
   C* const sums = dynamic_shared<C>();  // [lanes, 32]
   const std::int64_t column = std::int64_t{blockIdx.x} * 32 + threadIdx.x;
   C sum = 0;
@@ -103,9 +101,9 @@ static __global__ void rms_norm_backward_gain(const compute_t<T>* partial, T* dg
   sums[threadIdx.y * 32 + threadIdx.x] = sum;
   __syncthreads();
   if (threadIdx.y != 0 || column >= cols) return;
-  C total = add_dgain ? static_cast<C>(dgain[column]) : C{0};
+  C total = add_dgain ? dgain[column] : C{0};
   for (unsigned lane = 0; lane < blockDim.y; ++lane) total += sums[lane * 32 + threadIdx.x];
-  dgain[column] = static_cast<T>(total);
+  dgain[column] = total;
 }
 
 }  // namespace llm::device

@@ -40,9 +40,9 @@ void add(const T* a, const T* b, T* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = T(C(a[i]) + C(b[i]));
 }
 
-/// y[i] += x[i]
-template <class T>
-void accumulate(T* y, const T* x, std::int64_t n) {
+/// y[i] += x[i], where x may have another element type; rounds once.
+template <class T, class X>
+void accumulate(T* y, const X* x, std::int64_t n) {
   using C = compute_t<T>;
   for (std::int64_t i = 0; i < n; ++i) y[i] = T(C(y[i]) + C(x[i]));
 }

@@ -16,13 +16,9 @@ void embedding_forward(const Index* ids, const T* table, T* y, std::int64_t n, s
 
 /// dtable[V,D] += dy[n,D]: row i of dy is added to row ids[i], in the order of i. Always adds.
 template <class T, class Index>
-void embedding_backward(const Index* ids, const T* dy, T* dtable, std::int64_t n, std::int64_t /*V*/, std::int64_t D) {
-  using C = compute_t<T>;
+void embedding_backward(const Index* ids, const T* dy, compute_t<T>* dtable, std::int64_t n, std::int64_t /*V*/, std::int64_t D) {
   for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t d = 0; d < D; ++d) {
-      T& sum = dtable[ids[i] * D + d];
-      sum = T(C(sum) + C(dy[i * D + d]));
-    }
+    for (std::int64_t d = 0; d < D; ++d) dtable[ids[i] * D + d] += compute_t<T>(dy[i * D + d]);
 }
 
 /// The position of the first id that is not in [0, V), or -1.

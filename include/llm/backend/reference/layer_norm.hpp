@@ -31,8 +31,8 @@ void layer_norm_forward(const T* x, const T* gain, const T* bias, T* y, compute_
 /// dx [rows, cols], dgain and dbias [cols] from dy; mean and inv_std [rows] are what forward saved. With n = (x - mean) inv_std and
 /// g = dy * gain: dx = inv_std (g - mean(g) - n mean(g n)), dgain = sum over rows of dy n, dbias = sum over rows of dy.
 template <class T>
-void layer_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T>* mean, const compute_t<T>* inv_std, T* dx, T* dgain,
-                         T* dbias, std::int64_t rows, std::int64_t cols, bool add_dx, bool add_parameters) {
+void layer_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T>* mean, const compute_t<T>* inv_std, T* dx,
+                         compute_t<T>* dgain, compute_t<T>* dbias, std::int64_t rows, std::int64_t cols, bool add_dx, bool add_parameters) {
   using C = compute_t<T>;
   const auto normalised = [&](std::int64_t r, std::int64_t c) { return (C(x[r * cols + c]) - mean[r]) * inv_std[r]; };
   for (std::int64_t c = 0; c < cols; ++c) {

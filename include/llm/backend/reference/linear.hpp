@@ -37,7 +37,7 @@ void linear_backward_input(const T* dy, const T* w, T* dx, std::int64_t M, std::
 
 /// dw[N,K] = dy[M,N]^T x[M,K]
 template <class T>
-void linear_backward_weight(const T* dy, const T* x, T* dw, std::int64_t M, std::int64_t N, std::int64_t K, bool add) {
+void linear_backward_weight(const T* dy, const T* x, compute_t<T>* dw, std::int64_t M, std::int64_t N, std::int64_t K, bool add) {
   using C = compute_t<T>;
   for (std::int64_t n = 0; n < N; ++n)
     for (std::int64_t k = 0; k < K; ++k) {
@@ -49,7 +49,7 @@ void linear_backward_weight(const T* dy, const T* x, T* dw, std::int64_t M, std:
 
 /// db[N] = the sum of the rows of dy[M,N]
 template <class T>
-void linear_backward_bias(const T* dy, T* db, std::int64_t M, std::int64_t N, bool add) {
+void linear_backward_bias(const T* dy, compute_t<T>* db, std::int64_t M, std::int64_t N, bool add) {
   using C = compute_t<T>;
   for (std::int64_t n = 0; n < N; ++n) {
     C total = 0;

@@ -31,7 +31,7 @@ struct Reference {
   template <class T> static constexpr auto copy = reference::copy<T>;
   template <class To, class From> static constexpr auto convert = reference::convert<To, From>;
   template <class T> static constexpr auto add = reference::add<T>;
-  template <class T> static constexpr auto accumulate = reference::accumulate<T>;
+  template <class T, class X = T> static constexpr auto accumulate = reference::accumulate<T, X>;
   template <class T> static constexpr auto scale = reference::scale<T>;
   template <class T> static constexpr auto sum = reference::sum<T>;
   template <class T> static constexpr auto sum_of_squares = reference::sum_of_squares<T>;
@@ -66,7 +66,7 @@ struct Reference {
     reference::embedding_forward<T>(ids, table, y, n, D);
   }
   template <class T, class Index>
-  static void embedding_backward(const Index* ids, const T* dy, T* dtable, std::int64_t n, std::int64_t V, std::int64_t D) {
+  static void embedding_backward(const Index* ids, const T* dy, compute_t<T>* dtable, std::int64_t n, std::int64_t V, std::int64_t D) {
     reference::embedding_backward<T>(ids, dy, dtable, n, V, D);
   }
   template <class Index>

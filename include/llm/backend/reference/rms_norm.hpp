@@ -31,7 +31,7 @@ void rms_norm_forward(const T* x, const T* gain, T* y, compute_t<T>* inv_rms, st
 /// dx [rows, cols] and dgain [cols] from dy; inv_rms [rows] is what forward saved. With n = x * inv_rms and g = dy * gain:
 /// dx = inv_rms (g - n mean(g n)), dgain = sum over rows of dy n.
 template <class T>
-void rms_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T>* inv_rms, T* dx, T* dgain, std::int64_t rows,
+void rms_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T>* inv_rms, T* dx, compute_t<T>* dgain, std::int64_t rows,
                        std::int64_t cols, bool add_dx, bool add_dgain) {
   using C = compute_t<T>;
   for (std::int64_t c = 0; c < cols; ++c) {

@@ -7,8 +7,8 @@ struct Elementwise {
     for (std::int64_t i = 0; i < n; i += width) store(y + i, load(a + i, n - i) + load(b + i, n - i), n - i);
   }
 
-  template <class T>
-  LLM_KERNEL static void accumulate(T* y, const T* x, std::int64_t n) {
+  template <class T, class X>
+  LLM_KERNEL static void accumulate(T* y, const X* x, std::int64_t n) {
     for (std::int64_t i = 0; i < n; i += width) store(y + i, load(y + i, n - i) + load(x + i, n - i), n - i);
   }
 
@@ -73,7 +73,7 @@ struct Elementwise {
 
   /// `master` may be `param`.
   template <class Master, class T>
-  LLM_SIMD static void update(const AdamWArgs& args, float decay, Master* master, T* param, const T* grad, float* m, float* v,
+  LLM_SIMD static void update(const AdamWArgs& args, float decay, Master* master, T* param, const float* grad, float* m, float* v,
                               std::int64_t n) {
     const vf beta1 = splat(static_cast<float>(args.beta1)), keep1 = splat(static_cast<float>(1 - args.beta1));
     const vf beta2 = splat(static_cast<float>(args.beta2)), keep2 = splat(static_cast<float>(1 - args.beta2));
