@@ -15,6 +15,7 @@
 //   pack_panel(b, K, cols, to)      packs a panel into padded(cols) * ceil_div(K, depth_unit) elements
 //   multiply(M, cols, K, left, panel, wide, before, before_stride, c, c_stride, ahead)
 //                                   c = before + left * panel in float, for at most block_cols columns, and fetches `ahead`
+//   stores<C>                       whether c may be of type C
 #pragma once
 
 #include <algorithm>
@@ -89,7 +90,7 @@ class ProductTask {
   ProductTask(std::int64_t K, Matrix<A> a, const Factor<Right, Out>& factor, std::int64_t row, std::int64_t rows, std::int64_t col,
               std::int64_t cols)
       : K_(K),
-        depth_(product_depth(K)),
+        depth_(product_depth(K, Kernels::depth_unit)),
         a_(a.from(row, 0)),
         factor_(factor),
         row_(row),
@@ -99,12 +100,15 @@ class ProductTask {
         panels_(ceil_div(cols, Kernels::vector_cols), Kernels::block_cols / Kernels::vector_cols) {}
 
   void run() const {
-    const std::int64_t together = K_ <= depth_ ? panels_.count : group_panels;
+    const std::int64_t together = needs_sums() ? group_panels : panels_.count;
     for (std::int64_t first = 0; first < panels_.count; first += together) group(first, (std::min)(panels_.count, first + together));
   }
 
  private:
   using Packed = typename Kernels::Packed;
+  using Value = typename Out::value_type;
+  /// Whether kernels store finished results themselves; else those go through sums in float.
+  static constexpr bool direct = Kernels::template stores<Value> && std::is_same_v<typename Out::epilogue_type, NoEpilogue>;
   static constexpr std::int64_t group_panels = 16;  // their sums stay in the caches while the depth passes by
   // A panel is read where it is when it is not read often, or when its rows lie so close together that they do not compete for the same
   // sets of the first cache.
@@ -117,21 +121,30 @@ class ProductTask {
   /// All depth of panels [first, end). What is added up over several pieces of depth lies close together until it is complete.
   void group(std::int64_t first, std::int64_t end) const {
     constexpr std::int64_t wide = Kernels::block_cols;
-    float* sums = workspace<float>(Slot::tile, rows_ * wide * (end - first));
+    const std::int64_t panel_sums = needs_sums() ? rows_ * wide : 0;
+    float* sums = workspace<float>(Slot::tile, panel_sums * (end - first) + wide);
     for (std::int64_t k = 0; k < K_; k += depth_) {
       const std::int64_t some = (std::min)(depth_, K_ - k);
+      const bool last = k + some == K_;
       const LeftView<Packed> left = left_rows(k, some);
       for (std::int64_t p = first; p < end; ++p) {
-        float* mine = sums + (p - first) * rows_ * wide;
+        float* mine = sums + wide + (p - first) * panel_sums;
         Tile<Out> tile(factor_.out, row_, col_ + panel_col(p), rows_, panel_cols(p), mine, wide);
-        const bool last = k + some == K_;
         const Ahead next = p + 1 < end ? ahead(k, p + 1) : last ? ahead(0, end) : ahead(k + depth_, first);
-        multiply(k, some, p, left, next, k == 0 ? tile.before() : Before<float>{mine, wide}, last ? tile.data() : mine,
-                 last ? tile.stride() : wide);
+        const Before<float> before = k == 0 ? tile.before(sums) : Before<float>{mine, wide};
+        if constexpr (direct) {
+          if (last) {
+            multiply(k, some, p, left, next, before, tile.result(), factor_.out.stride);
+            continue;
+          }
+        }
+        multiply(k, some, p, left, next, before, last ? tile.data() : mine, last ? tile.stride() : wide);
         if (last) tile.finish();
       }
     }
   }
+  /// Whether anything waits in float before it reaches the result.
+  bool needs_sums() const { return K_ > depth_ || (!std::is_same_v<Value, float> && (!direct || factor_.out.add)); }
 
   LeftView<Packed> left_rows(std::int64_t k, std::int64_t depth) const {
     const Matrix<A> a = a_.from(0, k);
@@ -140,8 +153,9 @@ class ProductTask {
     return Kernels::pack_left(a, rows_, depth, workspace<Packed>(Slot::packed_left, round_up(rows_, Kernels::block_rows) * units(depth)));
   }
 
+  template <class C>
   void multiply(std::int64_t k, std::int64_t depth, std::int64_t p, const LeftView<Packed>& left, const Ahead& next, Before<float> before,
-                float* c, std::int64_t c_stride) const {
+                C* c, std::int64_t c_stride) const {
     const std::int64_t cols = panel_cols(p);
     const auto b = factor_.right.block(k, depth, col_ + panel_col(p), cols);
     const Packed* panel;

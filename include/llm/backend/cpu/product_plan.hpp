@@ -9,10 +9,11 @@
 
 namespace llm::cpu {
 
-/// How deep the pieces are in which a product of depth K is added up. It follows from K alone, and each result adds up its pieces in
-/// order, so that results depend on neither threads nor tiles. A multiple of 32, so that no block of a storage format is cut.
-constexpr std::int64_t product_depth(std::int64_t K) {
-  constexpr std::int64_t deepest = 192;
+/// How deep the pieces are in which a product of depth K is added up, in units of `unit` values. It follows from K alone, and each result
+/// adds up its pieces in order, so that results depend on neither threads nor tiles. A multiple of 32, so that no block of a storage
+/// format is cut.
+constexpr std::int64_t product_depth(std::int64_t K, std::int64_t unit) {
+  const std::int64_t deepest = 192 * unit;
   return round_up(ceil_div(K, ceil_div(K, deepest)), 32);
 }
 

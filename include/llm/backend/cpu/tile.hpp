@@ -23,6 +23,7 @@ struct NoEpilogue {
 template <class T, class Epilogue = NoEpilogue>
 struct Output {
   using value_type = T;
+  using epilogue_type = Epilogue;
   T* data;
   std::int64_t stride;
   const T* bias = nullptr;
@@ -55,15 +56,15 @@ class Tile {
     }
   }
 
+  T* result() { return to_; }
   /// Where the complete values go before finish is called.
   C* data() { return data_; }
   std::int64_t stride() const { return stride_; }
 
-  /// What the products are added to.
-  Before<C> before() {
+  /// What the products are added to. `row` has room for one row.
+  Before<C> before(C* row) {
     if (!out_.add && out_.bias == nullptr) return {nullptr, 0};
-    if constexpr (std::is_same_v<T, C>)
-      if (!out_.add) return {out_.bias + col_, 0};
+    if (!out_.add) return {bias(row), 0};
     if (!std::is_same_v<T, C> || out_.bias != nullptr) fill();
     return {data_, stride_};
   }
@@ -86,6 +87,15 @@ class Tile {
   }
 
  private:
+  const C* bias([[maybe_unused]] C* row) {
+    if constexpr (std::is_same_v<T, C>) {
+      return out_.bias + col_;
+    } else {
+      for (std::int64_t j = 0; j < cols_; ++j) row[j] = C(out_.bias[col_ + j]);
+      return row;
+    }
+  }
+
   const Out& out_;
   T* to_;
   std::int64_t row_, col_, rows_, cols_;

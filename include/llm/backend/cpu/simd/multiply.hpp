@@ -9,6 +9,8 @@
 template <class Unit>
 struct Multiply {
   static constexpr std::int64_t block_rows = LLM_SIMD_BLOCK_ROWS, block_cols = LLM_SIMD_BLOCK_VECTORS * width, vector_cols = width;
+  template <class C>
+  static constexpr bool stores = std::is_same_v<C, float>;
 
   static constexpr std::int64_t padded(std::int64_t cols) { return (cols + width - 1) / width * width; }
 

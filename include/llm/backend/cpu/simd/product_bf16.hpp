@@ -28,6 +28,8 @@ struct PairsOfBf16 {
 struct ProductBf16 : Multiply<PairsOfBf16> {
   using Packed = float;
   static constexpr std::int64_t depth_unit = 2;
+  template <class C>
+  static constexpr bool stores = std::is_same_v<C, float> || std::is_same_v<C, bf16>;
   static_assert(2 * block_rows == width);
 
   static bool view_left(Matrix<bf16> a, std::int64_t K, LeftView<float>& view) {
