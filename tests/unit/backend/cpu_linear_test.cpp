@@ -14,9 +14,11 @@ struct Sizes {
   std::int64_t M, N, K;
 };
 
-// Edges of every block: rows around 6, 8 and 24, columns around 8, 16, 48, depth around 256, few rows, empty sizes.
-const Sizes sizes[] = {{1, 1, 1},     {3, 5, 7},     {8, 33, 64},    {9, 48, 16}, {25, 65, 128}, {64, 49, 31}, {100, 17, 1}, {7, 130, 257},
-                       {50, 96, 256}, {33, 40, 300}, {130, 150, 70}, {5, 0, 3},   {0, 4, 3},     {4, 3, 0},    {20, 3, 0},   {1, 200, 96}};
+// Edges of every block: rows around 6, 8 and 24, columns around 8, 16, 48, depth around 256, few rows, empty sizes; and so many rows that a
+// weight's gradient is added up in parts.
+const Sizes sizes[] = {{1, 1, 1},     {3, 5, 7},     {8, 33, 64},    {9, 48, 16},    {25, 65, 128}, {64, 49, 31}, {100, 17, 1},
+                       {7, 130, 257}, {50, 96, 256}, {33, 40, 300},  {130, 150, 70}, {5, 0, 3},     {0, 4, 3},    {4, 3, 0},
+                       {20, 3, 0},    {1, 200, 96},  {1100, 70, 33}, {1601, 9, 130}, {1024, 0, 3},  {1024, 3, 0}};
 
 template <class T>
 struct Layer {

@@ -84,6 +84,8 @@ TEST_CASE("products have the same bits on any number of threads [threads]") {
   for_each_isa([] {
     same_for_any_thread_count([] { return layer_bits<float>(300, 70, 130); });
     same_for_any_thread_count([] { return layer_bits<llm::bf16>(200, 100, 300); });
+    same_for_any_thread_count([] { return layer_bits<float>(1537, 70, 33); });
+    same_for_any_thread_count([] { return layer_bits<llm::bf16>(1024, 33, 70); });
     same_for_any_thread_count([] { return layer_bits<float>(1, 900, 200); });
   });
   same_for_any_thread_count([] { return layer_bits<double>(150, 200, 60); });

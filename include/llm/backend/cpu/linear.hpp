@@ -25,8 +25,35 @@ void linear_backward_input(const T* dy, const T* w, T* dx, std::int64_t M, std::
   product(M, K, N, dense(dy, N), MatrixColumns<T>{dense(w, K)}, Output<T>{dx, K, nullptr, add});
 }
 
+/// Parts of the M rows that dw[N,K] is added up from. When there are many rows and few results, threads share out the rows, which each then
+/// reads alone: what a thread has just written of dy is in its own cache. The parts follow from the shape alone. Eigen's products, whose
+/// bits depend on where N is cut, get one part.
+inline std::int64_t weight_gradient_parts(std::int64_t M, std::int64_t N, std::int64_t K) {
+  constexpr std::int64_t rows_of_part = 512, most_parts = 16;
+  return current_isa() != Isa::portable && N * K > 0 && 8 * N * K <= M * (N + K)
+             ? (std::clamp)(M / rows_of_part, std::int64_t{1}, most_parts)
+             : 1;
+}
+
+/// dw from sums over parts of the rows, which are then added up in their order.
+template <class T>
+void linear_backward_weight_in_parts(const T* dy, const T* x, float* dw, std::int64_t M, std::int64_t N, std::int64_t K, bool add,
+                                     std::int64_t parts) {
+  float* sums = workspace<float>(Slot::shared, parts * N * K);
+  const EvenBlocks rows = EvenBlocks::of(parts, M), slices = EvenBlocks::of((std::min)(ceil_div(num_threads(), parts), N), N);
+  parallel_for(parts * slices.count, M * N * K / (parts * slices.count * products_per_work), [&](std::int64_t task) {
+    const std::int64_t part = task / slices.count, n = slices.first(task % slices.count), m = rows.first(part);
+    product(slices.size(task % slices.count), K, rows.size(part), dense(dy + m * N + n, N).transposed(),
+            MatrixColumns<T>{dense(x + m * K, K)}, Output<float>{sums + (part * N + n) * K, K, nullptr, false});
+  });
+  column_sums(sums, parts, N * K, dw, add);
+}
+
 template <class T>
 void linear_backward_weight(const T* dy, const T* x, compute_t<T>* dw, std::int64_t M, std::int64_t N, std::int64_t K, bool add) {
+  if constexpr (!std::is_same_v<T, double>)
+    if (const std::int64_t parts = weight_gradient_parts(M, N, K); parts > 1)
+      return linear_backward_weight_in_parts(dy, x, dw, M, N, K, add, parts);
   product(N, K, M, dense(dy, N).transposed(), MatrixColumns<T>{dense(x, K)}, Output<compute_t<T>>{dw, K, nullptr, add});
 }
 

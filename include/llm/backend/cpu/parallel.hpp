@@ -24,6 +24,9 @@ inline constexpr std::int64_t piece_work = 1 << 10;
 #if defined(_OPENMP)
 inline namespace with_openmp {
 
+/// Threads that a loop begun here would have: one inside another loop.
+inline std::int64_t threads_here() { return ThisThread::in_loop() || omp_in_parallel() ? 1 : num_threads(); }
+
 /// Whether so many threads have a core each. Those that have none do not spin while they wait.
 inline bool have_cores(int threads) {
   static const int cores = omp_get_num_procs();
@@ -61,6 +64,8 @@ void parallel_for(std::int64_t count, std::int64_t work, const F& f) {
 }  // namespace with_openmp
 #else
 inline namespace without_openmp {
+
+inline std::int64_t threads_here() { return 1; }
 
 template <class F>
 void parallel_for(std::int64_t count, std::int64_t /*work*/, const F& f) {

@@ -188,7 +188,7 @@ void packed_products(std::int64_t M, std::int64_t K, Matrix<A> a, const Factor<R
   for (std::int64_t i = 0; i < count; ++i) vectors += ceil_div(factors[i].N - Rest::count(a, factors[i]), vector);
   if (M == 0 || vectors == 0) return;
   const std::int64_t work = M * vectors * vector * K / products_per_work;
-  const ProductPlan plan(M, vectors, Kernels::block_rows, Kernels::block_cols / vector, work < serial_work ? 1 : num_threads());
+  const ProductPlan plan(M, vectors, Kernels::block_rows, Kernels::block_cols / vector, work < serial_work ? 1 : threads_here());
   const EvenBlocks rows = EvenBlocks::of(plan.row_parts, M), cols = EvenBlocks::of(plan.col_parts, vectors);
   parallel_for(plan.row_parts * plan.col_parts, work / (plan.row_parts * plan.col_parts), [&](std::int64_t task) {
     const std::int64_t row_part = task / plan.col_parts, col_part = task % plan.col_parts;
