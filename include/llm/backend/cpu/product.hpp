@@ -41,6 +41,8 @@ struct MatrixColumns {
 
   /// Rows [k, k + depth) of columns [col, col + cols).
   Matrix<B> block(std::int64_t k, std::int64_t, std::int64_t col, std::int64_t) const { return matrix.from(k, col); }
+  /// Whether rows lie so close together that those of a panel do not compete for the same sets of the first cache.
+  bool rows_near() const { return matrix.col_stride == 1 && matrix.row_stride <= 512; }
   Ahead ahead(std::int64_t k, std::int64_t depth, std::int64_t col, std::int64_t cols) const {
     constexpr std::int64_t size = sizeof(B);
     const B* first = matrix.from(k, col).data;
@@ -109,10 +111,8 @@ class ProductTask {
   using Value = typename Out::value_type;
   /// Whether kernels store finished results themselves; else those go through sums in float.
   static constexpr bool direct = Kernels::template stores<Value> && std::is_same_v<typename Out::epilogue_type, NoEpilogue>;
-  static constexpr std::int64_t group_panels = 16;  // their sums stay in the caches while the depth passes by
-  // A panel is read where it is when it is not read often, or when its rows lie so close together that they do not compete for the same
-  // sets of the first cache.
-  static constexpr std::int64_t few_rows_of_panel = 64, near_rows = 512;
+  static constexpr std::int64_t group_panels = 16;       // their sums stay in the caches while the depth passes by
+  static constexpr std::int64_t few_rows_of_panel = 64;  // a panel that is not read often is read where it is, as is one of near rows
 
   static std::int64_t units(std::int64_t depth) { return ceil_div(depth, Kernels::depth_unit); }
   std::int64_t panel_col(std::int64_t panel) const { return (std::min)(panels_.first(panel) * Kernels::vector_cols, cols_); }
@@ -160,7 +160,7 @@ class ProductTask {
     const auto b = factor_.right.block(k, depth, col_ + panel_col(p), cols);
     const Packed* panel;
     std::int64_t wide = Kernels::padded(cols);
-    if ((rows_ > few_rows_of_panel && b.row_stride > near_rows) || !Kernels::view_right(b, cols, panel, wide)) {
+    if ((rows_ > few_rows_of_panel && !factor_.right.rows_near()) || !Kernels::view_right(b, cols, panel, wide)) {
       Packed* packed = workspace<Packed>(Slot::packed_right, units(depth) * Kernels::block_cols);
       Kernels::pack_panel(b, depth, cols, packed);
       panel = packed;
@@ -188,7 +188,8 @@ void packed_products(std::int64_t M, std::int64_t K, Matrix<A> a, const Factor<R
   for (std::int64_t i = 0; i < count; ++i) vectors += ceil_div(factors[i].N - Rest::count(a, factors[i]), vector);
   if (M == 0 || vectors == 0) return;
   const std::int64_t work = M * vectors * vector * K / products_per_work;
-  const ProductPlan plan(M, vectors, Kernels::block_rows, Kernels::block_cols / vector, work < serial_work ? 1 : threads_here());
+  const bool packs = !std::is_same_v<A, typename Kernels::Packed> || Kernels::depth_unit > 1 || !factors[0].right.rows_near();
+  const ProductPlan plan(M, vectors, Kernels::block_rows, Kernels::block_cols / vector, packs, work < serial_work ? 1 : threads_here());
   const EvenBlocks rows = EvenBlocks::of(plan.row_parts, M), cols = EvenBlocks::of(plan.col_parts, vectors);
   parallel_for(plan.row_parts * plan.col_parts, work / (plan.row_parts * plan.col_parts), [&](std::int64_t task) {
     const std::int64_t row_part = task / plan.col_parts, col_part = task % plan.col_parts;

@@ -21,13 +21,13 @@ constexpr std::int64_t product_depth(std::int64_t K, std::int64_t unit) {
 struct ProductPlan {
   std::int64_t row_parts, col_parts;
 
-  ProductPlan(std::int64_t M, std::int64_t vectors, std::int64_t block_rows, std::int64_t panel_vectors, std::int64_t threads) {
+  ProductPlan(std::int64_t M, std::int64_t vectors, std::int64_t block_rows, std::int64_t panel_vectors, bool packs, std::int64_t threads) {
     constexpr std::int64_t most_rows = 512, many = 16;
     const std::int64_t least = ceil_div(M, most_rows), most = (std::min)(least + (std::min)(threads, many), M);
     std::int64_t best = 0;
     for (std::int64_t rows = least; rows <= most; ++rows) {
       const std::int64_t cols = (std::min)(threads / std::gcd(threads, rows), vectors), rounds = ceil_div(rows * cols, threads);
-      const std::int64_t cost = rounds * task_cost(ceil_div(M, rows), ceil_div(vectors, cols), block_rows, panel_vectors);
+      const std::int64_t cost = rounds * task_cost(ceil_div(M, rows), ceil_div(vectors, cols), block_rows, panel_vectors, packs);
       if (rows > least && cost >= best) continue;
       best = cost;
       row_parts = rows;
@@ -36,9 +36,10 @@ struct ProductPlan {
   }
 
  private:
-  /// In multiply-adds of a vector for one step of depth: the products, what writing a block costs beside them, and packing panels.
-  static std::int64_t task_cost(std::int64_t rows, std::int64_t vectors, std::int64_t block_rows, std::int64_t panel_vectors) {
-    constexpr std::int64_t pack = 4;
+  /// In multiply-adds of a vector for one step of depth: the products, what writing a block costs beside them, and packing panels if it
+  /// packs them.
+  static std::int64_t task_cost(std::int64_t rows, std::int64_t vectors, std::int64_t block_rows, std::int64_t panel_vectors, bool packs) {
+    const std::int64_t pack = packs ? 4 : 0;
     const EvenBlocks blocks(rows, block_rows);
     const std::int64_t padded = blocks.least + 1 < block_rows ? blocks.count * block_rows : rows;
     return padded * vectors + blocks.count * ceil_div(vectors, panel_vectors) + pack * vectors;

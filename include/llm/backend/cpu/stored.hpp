@@ -39,6 +39,7 @@ struct StoredColumns {
     for (std::int64_t i = 0; i < cols; ++i) decode_row(format, rows + (col + i) * row_bytes + skip, decoded + i * depth, depth);
     return dense<float>(decoded, depth).transposed();
   }
+  static bool rows_near() { return false; }
   Ahead ahead(std::int64_t k, std::int64_t depth, std::int64_t col, std::int64_t cols) const {
     return {rows + col * row_bytes + storage_bytes(format, k), cols, storage_bytes(format, depth), row_bytes};
   }
