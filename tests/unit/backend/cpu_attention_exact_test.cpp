@@ -49,10 +49,10 @@ void check_threads(const Shape& z) {
 
 TEST_CASE("Attention and its gradient do not depend on the number of threads") {
   for_each_isa([] {
-    // One KV head, whose keys are dealt to 1, 2 and 4 tasks; several; decode with one split, with many.
-    for (const Shape& z :
-         {Shape{1, 60, 60, 3, 1, 40}, Shape{1, 150, 150, 4, 1, 32}, Shape{1, 520, 520, 2, 1, 48}, Shape{2, 140, 140, 6, 2, 20},
-          Shape{1, 300, 300, 4, 2, 32, 70}, Shape{3, 130, 200, 2, 2, 16}, Shape{2, 1, 200, 8, 2, 64}, Shape{1, 1, 3000, 8, 1, 64}}) {
+    // One KV head, whose keys are dealt to 1, 2 and 4 tasks; several; decode with one split, with many, from more memory than caches hold.
+    for (const Shape& z : {Shape{1, 60, 60, 3, 1, 40}, Shape{1, 150, 150, 4, 1, 32}, Shape{1, 520, 520, 2, 1, 48},
+                           Shape{2, 140, 140, 6, 2, 20}, Shape{1, 300, 300, 4, 2, 32, 70}, Shape{3, 130, 200, 2, 2, 16},
+                           Shape{2, 1, 200, 8, 2, 64}, Shape{1, 1, 3000, 8, 1, 64}, Shape{2, 1, 9000, 6, 3, 64}}) {
       check_threads<float>(z);
       check_threads<llm::bf16>(z);
     }

@@ -17,54 +17,103 @@ namespace llm::cpu {
 /// Keys of one split.
 inline constexpr std::int64_t split = 256;
 
-/// What the splits of one query head found: for each split its largest score, its sum of exponentials, and E sums of values.
+/// How the work is cut, which does not matter for results: `heads` KV heads to a task, which go through `chunk` keys at a time together.
+/// A cache that comes from memory is read from one end to the other, all heads of a position at once and the next chunk on its way; one
+/// that lies in the processor's caches is read head by head.
+struct DecodePlan {
+  std::int64_t heads = 1, chunk = split;
+  bool fetch = false;
+
+  DecodePlan(const AttentionArgs& a, std::int64_t splits, std::int64_t element_bytes) {
+    constexpr std::int64_t cached_bytes = 24 << 20, enough_tasks = 8, fetched_keys = 16;
+    if (2 * a.B * splits * split * a.K * a.E * element_bytes < cached_bytes || a.kv_head_stride != a.E) return;
+    fetch = true;
+    chunk = fetched_keys;
+    if (a.B * splits >= enough_tasks) heads = a.K;
+  }
+};
+
+/// What the splits of one query head found: for each split E sums of values, its largest score, its sum of exponentials.
 struct SplitResults {
   float* data;
   std::int64_t splits, E;
 
-  float* of(std::int64_t query, std::int64_t i) const { return data + (query * splits + i) * (E + 2); }
+  float* sums(std::int64_t query, std::int64_t i) const { return data + (query * splits + i) * (E + 2); }
+  float& largest(std::int64_t query, std::int64_t i) const { return sums(query, i)[E]; }
+  float& total(std::int64_t query, std::int64_t i) const { return sums(query, i)[E + 1]; }
 };
 
-/// One split of keys for all query heads of one KV head.
+/// One split of the keys of one row of the batch, for the query heads of some of its KV heads.
 template <class Kernels, class KV>
-void attend_split(const AttentionArgs& a, const float* q, const KV* k, const KV* v, const SplitResults& results, std::int64_t b,
-                  std::int64_t kv_head, std::int64_t i) {
-  using Weights = typename Kernels::template Weights<KV>;
-  const auto visible = reference::visible_keys(a, b, 0);
-  const std::int64_t begin = (std::max)(visible.begin, i * split), n = (std::min)(visible.end, (i + 1) * split) - begin;
-  const std::int64_t group = a.H / a.K, first = b * a.H + kv_head * group;
-  for (std::int64_t g = 0; g < group; ++g) {
-    float* result = results.of(first + g, i);
-    result[0] = -std::numeric_limits<float>::infinity();
-    std::fill(result + 1, result + a.E + 2, 0.0f);
+class SplitTask {
+ public:
+  SplitTask(const AttentionArgs& a, const DecodePlan& plan, const float* q, const SplitResults& results, std::int64_t b, std::int64_t i,
+            std::int64_t first_kv)
+      : a_(a), plan_(plan), results_(results), b_(b), i_(i), first_kv_(first_kv), group_(a.H / a.K), q_(q) {
+    const auto visible = reference::visible_keys(a, b, 0);
+    begin_ = (std::max)(visible.begin, i * split);
+    keys_ = (std::max)(std::int64_t{0}, (std::min)(visible.end, (i + 1) * split) - begin_);
+    scores_ = workspace<float>(Slot::scores, plan.heads * group_ * split);
   }
-  if (n <= 0) return;
-  const std::int64_t base = reference::key_offset(a, b, begin, kv_head * group);
-  float* scores = workspace<float>(Slot::scores, group * split);
-  Kernels::dot_rows(group, n, a.E, q + first * a.E, a.E, Weights{k + base, a.kv_position_stride}, static_cast<const float*>(nullptr),
-                    scores, split);
-  for (std::int64_t g = 0; g < group; ++g) {
-    float *result = results.of(first + g, i), *row = scores + g * split;
-    Kernels::softmax_row(row, n, static_cast<float>(a.scale), result[0], result[1]);
-    Kernels::template weighted_sum<KV>(row, n, v + base, a.kv_position_stride, result + 2, a.E);
+
+  void run(const KV* k, const KV* v) {
+    for_chunks(k, [&](std::int64_t kv_head, std::int64_t s, std::int64_t n, const KV* keys) {
+      Kernels::dot_rows(group_, n, a_.E, q_ + query(kv_head) * a_.E, a_.E,
+                        typename Kernels::template Weights<KV>{keys, a_.kv_position_stride}, static_cast<const float*>(nullptr),
+                        scores(kv_head) + s, split);
+    });
+    for (std::int64_t kv_head = first_kv_; kv_head < first_kv_ + plan_.heads; ++kv_head)
+      for (std::int64_t g = 0; g < group_; ++g) {
+        const std::int64_t row = query(kv_head) + g;
+        std::fill(results_.sums(row, i_), results_.sums(row, i_) + a_.E, 0.0f);
+        Kernels::softmax_row(scores(kv_head) + g * split, keys_, static_cast<float>(a_.scale), results_.largest(row, i_),
+                             results_.total(row, i_));
+      }
+    for_chunks(v, [&](std::int64_t kv_head, std::int64_t s, std::int64_t n, const KV* values) {
+      for (std::int64_t g = 0; g < group_; ++g)
+        Kernels::template add_weighted_sum<KV>(scores(kv_head) + g * split + s, n, values, a_.kv_position_stride,
+                                               results_.sums(query(kv_head) + g, i_), a_.E);
+    });
   }
-}
+
+ private:
+  std::int64_t query(std::int64_t kv_head) const { return b_ * a_.H + kv_head * group_; }
+  float* scores(std::int64_t kv_head) const { return scores_ + (kv_head - first_kv_) * group_ * split; }
+
+  /// f(KV head, first key within the split, number of keys, their first row) over all chunks, each for all heads.
+  template <class F>
+  void for_chunks(const KV* rows, const F& f) {
+    const std::int64_t step = a_.kv_position_stride;
+    for (std::int64_t s = 0; s < keys_; s += plan_.chunk) {
+      const std::int64_t n = (std::min)(plan_.chunk, keys_ - s);
+      const KV* first = rows + reference::key_offset(a_, b_, begin_ + s, first_kv_ * group_);
+      if (plan_.fetch) Kernels::template prefetch_rows<KV>(first, plan_.chunk, step, n, plan_.heads * a_.E);
+      for (std::int64_t h = 0; h < plan_.heads; ++h) f(first_kv_ + h, s, n, first + h * a_.kv_head_stride);
+    }
+  }
+
+  const AttentionArgs& a_;
+  const DecodePlan& plan_;
+  const SplitResults& results_;
+  std::int64_t b_, i_, first_kv_, group_, begin_, keys_;
+  const float* q_;
+  float* scores_;
+};
 
 /// Adds up the splits of one query head in their order.
 template <class Kernels, class T>
-void combine_splits(const SplitResults& results, std::int64_t query, T* y, float* lse) {
-  float* sums = workspace<float>(Slot::rows, results.E);
-  std::fill(sums, sums + results.E, 0.0f);
+void combine_splits(const SplitResults& results, std::int64_t query, std::int64_t E, T* y, float* lse) {
+  float* sums = workspace<float>(Slot::rows, E);
+  std::fill(sums, sums + E, 0.0f);
   float largest = -std::numeric_limits<float>::infinity(), total = 0;
-  for (std::int64_t i = 0; i < results.splits; ++i) largest = (std::max)(largest, results.of(query, i)[0]);
+  for (std::int64_t i = 0; i < results.splits; ++i) largest = (std::max)(largest, results.largest(query, i));
   for (std::int64_t i = 0; i < results.splits; ++i) {
-    const float* part = results.of(query, i);
-    if (part[1] == 0.0f) continue;  // a split with no key to see
-    const float factor = std::exp(part[0] - largest);
-    total += factor * part[1];
-    Kernels::template narrow<float>(part + 2, factor, sums, results.E, true);
+    if (results.total(query, i) == 0.0f) continue;  // a split with no key to see
+    const float factor = std::exp(results.largest(query, i) - largest);
+    total += factor * results.total(query, i);
+    Kernels::template narrow<float>(results.sums(query, i), factor, sums, E, true);
   }
-  Kernels::template narrow<T>(sums, total == 0.0f ? 0.0f : 1.0f / total, y + query * results.E, results.E, false);
+  Kernels::template narrow<T>(sums, total == 0.0f ? 0.0f : 1.0f / total, y + query * E, E, false);
   if (lse != nullptr) lse[query] = largest + std::log(total);
 }
 
@@ -74,14 +123,17 @@ void attention_decode(const AttentionArgs& a, const T* q, const KV* k, const KV*
   std::int64_t longest = a.S;
   if (a.kv_lengths != nullptr) longest = a.B == 0 ? 0 : *std::max_element(a.kv_lengths, a.kv_lengths + a.B);
   const std::int64_t splits = (std::max)(std::int64_t{1}, (longest + split - 1) / split);
+  const DecodePlan plan(a, splits, sizeof(KV));
   const SplitResults results{workspace<float>(Slot::shared, a.B * a.H * splits * (a.E + 2)), splits, a.E};
   const float* queries = widened(dense(q, a.E), a.B * a.H, a.E, Slot::tile).data;
-  parallel_for(a.B * a.K * splits, a.H / a.K * (std::min)(longest, split) * a.E / 4, [&](std::int64_t task) {
-    const std::int64_t i = task % splits, kv_head = task / splits % a.K, b = task / splits / a.K;
-    with_vectors([&](auto kernels) { attend_split<decltype(kernels)>(a, queries, k, v, results, b, kv_head, i); });
+  const std::int64_t parts = a.K / plan.heads;
+  parallel_for(a.B * parts * splits, a.H / parts * (std::min)(longest, split) * a.E / 4, [&](std::int64_t task) {
+    const std::int64_t i = task % splits, kv_head = task / splits % parts * plan.heads, b = task / splits / parts;
+    with_vectors([&](auto kernels) { SplitTask<decltype(kernels), KV>(a, plan, queries, results, b, i, kv_head).run(k, v); });
   });
-  parallel_for(a.B * a.H, splits * a.E * 2,
-               [&](std::int64_t query) { with_vectors([&](auto kernels) { combine_splits<decltype(kernels)>(results, query, y, lse); }); });
+  parallel_for(a.B * a.H, splits * a.E * 2, [&](std::int64_t query) {
+    with_vectors([&](auto kernels) { combine_splits<decltype(kernels)>(results, query, a.E, y, lse); });
+  });
 }
 
 }  // namespace llm::cpu

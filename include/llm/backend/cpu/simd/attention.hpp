@@ -46,11 +46,10 @@ struct AttentionRows : TileProduct {
                                              std::int64_t next_stride) {
     for (std::int32_t i = 0; i < view.rows; i += tile_rows) {
       const std::int32_t some = (std::min)(tile_rows, view.rows - i);
-      for (std::int32_t r = i; r < i + some; ++r)
-        for (std::int64_t e = 0; e < E; e += 64 / static_cast<std::int64_t>(sizeof(T))) __builtin_prefetch(next + r * next_stride + e);
-      const std::int32_t from = view.first(i) / width, to = vectors_of(view.last(i + some - 1));
-      multiply_rows<false>(some, to - from, E, rows + i * stride, stride, keys + from * width, tile_size,
-                           {scores + i * tile_size + from * width, tile_size, false, nullptr, scale, 0});
+      prefetch_rows(next, i, next_stride, some, E);
+      const std::int32_t from = columns_from(view.first(i)), to = columns_to(view.last(i + some - 1));
+      multiply_rows<false>(some, (to - from) / width, E, rows + i * stride, stride, keys + from, tile_size,
+                           {scores + i * tile_size + from, tile_size, false, nullptr, scale, 0});
     }
   }
 
@@ -66,7 +65,7 @@ struct AttentionRows : TileProduct {
         const bool sees_one = i >= alone && i < alone_end && view.first(i) < view.last(i);
         dot[i - block] = sees_one ? dweights[i * tile_size + view.first(i)] : dots[i];
       }
-      const std::int32_t from = view.first(block) / width * width, to = view.last(last);
+      const std::int32_t from = columns_from(view.first(block)), to = columns_to(view.last(last));
       for (std::int32_t j = from; j < to; j += width) {
         const std::int64_t at = block * tile_size + j;
         if (j < view.first(last) || j + width > view.last(block))
@@ -128,12 +127,13 @@ struct AttentionRows : TileProduct {
     }
   }
 
-  /// sums[E] = sum over n rows of v of weight times row.
+  /// sums[E] += sum over n rows of v of weight times row.
   template <class KV>
-  LLM_KERNEL static void weighted_sum(const float* weights, std::int64_t n, const KV* v, std::int64_t stride, float* sums, std::int64_t E) {
+  LLM_KERNEL static void add_weighted_sum(const float* weights, std::int64_t n, const KV* v, std::int64_t stride, float* sums,
+                                          std::int64_t E) {
     std::int64_t e = 0;
     for (; e + 4 * width <= E; e += 4 * width) {
-      vf a = splat(0), b = a, c = a, d = a;
+      vf a = load(sums + e), b = load(sums + e + width), c = load(sums + e + 2 * width), d = load(sums + e + 3 * width);
       for (std::int64_t s = 0; s < n; ++s) {
         const vf w = splat(weights[s]);
         const KV* row = v + s * stride + e;
@@ -148,10 +148,22 @@ struct AttentionRows : TileProduct {
       store(sums + e + 3 * width, d);
     }
     for (; e < E; e += width) {
-      vf a = splat(0);
+      vf a = load(sums + e, E - e);
       for (std::int64_t s = 0; s < n; ++s) a = multiply_add(splat(weights[s]), load(v + s * stride + e, E - e), a);
       store(sums + e, a, E - e);
     }
+  }
+
+  /// Fetches the rows [first, first + n) of E elements, which may lie past the end of what there is.
+  template <class T>
+  LLM_KERNEL static void prefetch_rows([[maybe_unused]] const T* rows, [[maybe_unused]] std::int64_t first,
+                                       [[maybe_unused]] std::int64_t stride, [[maybe_unused]] std::int64_t n,
+                                       [[maybe_unused]] std::int64_t E) {
+#if LLM_SIMD_WIDTH > 1
+    constexpr std::int64_t bytes = sizeof(T);
+    for (std::int64_t i = first; i < first + n; ++i)
+      for (std::int64_t e = 0; e < E; e += 64 / bytes) prefetch(rows, (i * stride + e) * bytes);
+#endif
   }
 
   /// out[i] = a[i, :] . b[i, :] for rows of n elements, n > 0.
@@ -216,8 +228,7 @@ struct AttentionRows : TileProduct {
 
   /// softmax_tile for one vector of queries from query i on; `scores` begins at the first.
   LLM_SIMD static void softmax_lanes(const TileView& view, std::int32_t i, float* scores, const RunningSoftmax& running) {
-    constexpr std::int32_t together = (std::max)(static_cast<std::int32_t>(width), tile_rows);  // value_tile takes as many
-    const std::int32_t one = i / together * together, last = (std::min)(one + together, view.rows) - 1;
+    const std::int32_t one = columns_from(i), last = (std::min)(one + column_unit, view.rows) - 1;  // value_tile reads as many
     const std::int32_t from = view.first(one), to = (std::max)(from, view.last(last));
     const std::int32_t all_from = (std::min)(to, view.first(last)), all_to = (std::clamp)(view.last(one), all_from, to);
     const vi lane = lane_numbers() + i;

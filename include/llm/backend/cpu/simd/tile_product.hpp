@@ -15,6 +15,11 @@ struct TileProduct {
   /// Rows of a result that stay in registers together.
   static constexpr std::int32_t tile_rows = width == 16 ? 8 : 4;
 
+  /// Columns of scores are computed in units that hold whole vectors, and whole blocks of rows of a product that reads them as columns.
+  static constexpr std::int32_t column_unit = (std::max)(static_cast<std::int32_t>(width), tile_rows);
+  static constexpr std::int32_t columns_from(std::int32_t i) { return i / column_unit * column_unit; }
+  static constexpr std::int32_t columns_to(std::int32_t i) { return columns_from(i + column_unit - 1); }
+
   static constexpr std::int32_t vectors_of(std::int64_t n) { return static_cast<std::int32_t>((n + width - 1) / width); }
 
   /// c[i, :] for at most tile_rows rows i and a number of vectors: the sum over k < K, in order, of a(i, k) times row k of b. a(i, k) is
