@@ -6,13 +6,15 @@ PYTHON names an interpreter that has PyPI's torch. scripts/bench.sh builds the p
 """
 import argparse
 import json
+import os
 import platform
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from runner.items import ITEMS, Bench
+from runner.item import Bench, verdict_table
+from runner.items import ITEMS
 from runner.peers import Peers
 from runner.samples import Samples
 
@@ -43,10 +45,8 @@ def compiler_of(build):
 def machine():
     memory = int(first_match("/proc/meminfo", "MemTotal").split()[0] or 0) / 2**20
     processor = first_match("/proc/cpuinfo", "model name") or platform.processor()
-    family = first_match("/proc/cpuinfo", "cpu family")
-    model = "\n".join(line for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if line.startswith("model\t"))
-    cores = first_match("/proc/cpuinfo", "siblings")
-    return f"{processor} (family {family}, model {model.split(':')[-1].strip()}), {cores} cores, {memory:.0f} GiB, Linux {platform.release()}"
+    family, model = (first_match("/proc/cpuinfo", key) for key in ("cpu family", "model\t"))
+    return f"{processor} (family {family}, model {model}), {os.cpu_count()} cores, {memory:.0f} GiB, Linux {platform.release()}"
 
 
 def measure(item, bench, folder):
@@ -70,13 +70,16 @@ def render(folder):
             "time over ours.\n"]
     for key, title in (("machine", "Machine"), ("compiler", "Compiler")):
         text.append(f"{title}: {'; '.join(dict.fromkeys(record[key] for record in records.values()))}  ")
-    versions = {f"{name} {version}" for record in records.values() for name, version in record["peers"].items()}
+    versions = {f"{name} {version}".strip() for record in records.values() for name, version in record["peers"].items()}
     text.append(f"Peers: {', '.join(sorted(versions)) or 'none'}\n")
+    samples = {name: Samples(record["samples"]) for name, record in records.items()}
+    verdicts = [row for item in ITEMS if item.name in samples for row in item.verdicts(samples[item.name]) if row[-1]]
+    text.append("## Targets\n\n" + verdict_table(verdicts))
     for item in ITEMS:
         if item.name in records:
             record = records[item.name]
             text.append(f"## {item.title}\n\n{record['threads']} threads, commit {record['commit']}, {record['date']}\n")
-            text.append(item.report(Samples(record["samples"])))
+            text.append(item.report(samples[item.name]))
     return "\n".join(text)
 
 
@@ -92,9 +95,9 @@ def main():
     folder = options.build / "results"
     folder.mkdir(parents=True, exist_ok=True)
     if not options.render:
-        peers = Peers(options.build / "bin", options.threads)
+        peers = Peers(options.build / "bin", options.build / "peers", options.threads)
         for hint in peers.missing():
-            print(f"Left out: {hint}", file=sys.stderr)
+            print(f"Left out, {hint}", file=sys.stderr)
         bench = Bench(options.build / "bin", peers, options.threads, rounds=1 if options.quick else 3,
                       repetitions=3, min_seconds=0.05 if options.quick else 0.25)
         for item in ITEMS:

@@ -1,42 +1,10 @@
-"""The items of bench/RESULTS.md: what each runs, and the tables it makes of that.
-
-An item has a title and two functions: measure(bench) -> Samples, and report(samples) -> Markdown.
-"""
-from dataclasses import dataclass
+"""The items of bench/RESULTS.md: what each runs, and the tables it makes of that."""
 from functools import partial
-from typing import Callable
 
-from runner.samples import Samples, run_google, take_turns
-from runner.tables import geometric_mean, met, number, percent, ratio, table, time, times
-
-
-@dataclass
-class Bench:
-    """How things are measured in this run."""
-
-    binaries: object
-    peers: object
-    threads: int
-    rounds: int
-    repetitions: int
-    min_seconds: float
-
-    def ours(self, program, name_filter, side="ours", threads=None, repetitions=None):
-        threads, repetitions = threads or self.threads, repetitions or self.repetitions
-        return [(side, lambda: run_google(self.binaries / program, name_filter, threads, repetitions, self.min_seconds))]
-
-
-@dataclass
-class Item:
-    name: str
-    title: str
-    measure: Callable
-    report: Callable
-
-
-def limit(samples, which):
-    """A limit measured in the same run: FLOP/s of "f32" or "bf16", bytes/s of "read"."""
-    return samples.counter("ours", f"limit/{which}", "bytes/s" if which == "read" else "FLOP/s")
+from runner.growth import GROWTH_ITEMS
+from runner.item import Item, limit, limit_row, peer_row, verdict_table
+from runner.samples import Samples, take_turns
+from runner.tables import geometric_mean, met, number, percent, table, time, times
 
 
 # ---- what the machine can do
@@ -83,20 +51,32 @@ def of_peak(samples, side, name):
     return seconds and product_flops(name) / seconds / limit(samples, name.split("/")[1])
 
 
-def report_products(kind, samples):
-    names = [f"product/{kind}/{shape}/{which}" for shape in SHAPES for which in DIRECTIONS]
+def product_names(kind):
+    return [f"product/{kind}/{shape}/{which}" for shape in SHAPES for which in DIRECTIONS]
+
+
+def product_means(kind, samples):
+    """side -> geometric mean over all products of the fraction of the peak."""
     sides = ["ours"] + [peer for peer in PRODUCT_PEERS if samples.names(peer)]
-    means = {side: geometric_mean(of_peak(samples, side, name) for name in names) for side in sides}
+    return {side: geometric_mean(of_peak(samples, side, name) for name in product_names(kind)) for side in sides}
+
+
+def report_products(kind, samples):
+    means = product_means(kind, samples)
     rows = [(shape.replace("x", ", "), *(", ".join(f"{100 * of_peak(samples, side, f'product/{kind}/{shape}/{which}'):.0f}"
-                                                   for which in DIRECTIONS) for side in sides)) for shape in SHAPES]
-    rows.append(("geometric mean of all", *(f"{100 * means[side]:.1f}" for side in sides)))
-    target = PRODUCT_TARGETS[kind]
-    verdict = [("of the peak", percent(means["ours"]), percent(target), met(means["ours"], target))]
-    for peer in sides[1:]:
-        faster, wanted = means["ours"] / means[peer], 1.0 if peer == "oneDNN" and kind == "f32" else None
-        verdict.append((f"beside {peer}", times(faster), times(wanted), met(faster, wanted)))
+                                                   for which in DIRECTIONS) for side in means)) for shape in SHAPES]
+    rows.append(("geometric mean of all", *(f"{100 * mean:.1f}" for mean in means.values())))
     return (f"Per cent of the peak of {limit(samples, kind) / 1e9:.0f} GFLOP/s; in each cell forward, dx, dw.\n\n"
-            + table(("M, K, N", *sides), rows) + "\n" + table((f"{kind} products", "reached", "target", "met"), verdict))
+            + table(("M, K, N", *means), rows) + "\n" + verdict_table(product_verdicts(kind, samples)))
+
+
+def product_verdicts(kind, samples):
+    means, target, work = product_means(kind, samples), PRODUCT_TARGETS[kind], f"{kind} products"
+    ours = means.pop("ours")
+    yield (work, percent(ours), "limit", "100 %", percent(ours), percent(target), met(ours, target))
+    for peer, mean in means.items():
+        wanted = 1.0 if peer == "oneDNN" and kind == "f32" else None
+        yield (work, percent(ours), peer, percent(mean), times(ours / mean), times(wanted), met(ours / mean, wanted))
 
 
 def measure_few_rows(bench):
@@ -132,7 +112,7 @@ def measure_steps(wanted_model, bench):
         name = f"step/{model}/{kind}"
         sides = bench.ours("train_step", f"^limit|^{name}/") + bench.peers.pytorch([name], bench.repetitions)
         for peer in peers:
-            sides += bench.peers.step(peer, name, bench.repetitions)
+            sides += bench.peers.other(peer, name, bench.repetitions)
         take_turns(samples, sides, 1 if model == "seed_502m" else bench.rounds)
     return samples
 
@@ -140,24 +120,46 @@ def measure_steps(wanted_model, bench):
 def ideal_step(samples, name):
     """Products at the multiply-add peak, plus the optimizer's bytes at the read bandwidth."""
     flops, moved = (samples.counter("ours", name, counter) for counter in ("flops", "optimizer_bytes"))
-    return flops and flops / limit(samples, name.split("/")[2]) + moved / limit(samples, "read")
+    return flops / limit(samples, name.split("/")[2]) + moved / limit(samples, "read")
+
+
+def step_verdicts(samples):
+    for model, kind, peers in STEPS:
+        name, work = f"step/{model}/{kind}", f"step of {model}, {kind}"
+        ours = samples.seconds("ours", name)
+        if ours is None:
+            continue
+        yield limit_row(work, ours, ideal_step(samples, name), IDEAL_TARGET if kind == "f32" else None)
+        for peer, wanted in peers.items():
+            seconds = samples.seconds(peer, name)
+            if seconds:
+                yield peer_row(work, ours, peer, seconds, wanted)
+        if model == "seed_502m" and kind == "f32":
+            yield from memory_verdicts(samples, name)
+
+
+def gigabytes(value):
+    return "" if value is None else f"{value / 1e9:.2f} GB"
+
+
+def memory_verdicts(samples, name):
+    """No more than 16 bytes a parameter and a quarter, and less than PyTorch."""
+    ours, theirs = samples.counter("ours", name, "resident_bytes"), samples.counter("PyTorch", name, "resident_bytes")
+    allowed = 16 * 1.25 * samples.counter("ours", name, "parameters")
+    yield ("its memory", gigabytes(ours), "20 bytes a parameter", gigabytes(allowed), percent(ours / allowed), "100 %", met(allowed, ours))
+    if theirs:
+        yield ("its memory", gigabytes(ours), "PyTorch", gigabytes(theirs), percent(ours / theirs), "100 %", met(theirs, ours))
 
 
 def report_steps(samples):
     rows = []
-    for model, kind, peers in STEPS:
+    for model, kind, _peers in STEPS:
         name = f"step/{model}/{kind}"
-        ours, ideal = samples.seconds("ours", name), ideal_step(samples, name)
-        if ours is None:
-            continue
-        target = IDEAL_TARGET if kind == "f32" else None
-        rows.append((f"{model} {kind}", time(ours), "ideal", time(ideal), percent(ideal / ours), percent(target),
-                     met(ideal / ours, target)))
-        for peer, wanted in peers.items():
-            seconds = samples.seconds(peer, name)
-            if seconds:
-                rows.append((f"{model} {kind}", time(ours), peer, time(seconds), times(seconds / ours), times(wanted), met(seconds / ours, wanted)))
-    return table(("training step", "ours", "beside", "its time", "ratio", "target", "met"), rows)
+        if samples.seconds("ours", name):
+            rows.append((f"{model}, {kind}", *(gigabytes(samples.counter(*key)) for key in (
+                ("ours", name, "pool_bytes"), ("ours", name, "resident_bytes"), ("PyTorch", name, "resident_bytes")))))
+    return (verdict_table(step_verdicts(samples)) + "\nMemory, highest: what tensors hold, and what is resident of the process.\n\n"
+            + table(("training step", "our tensors", "our process", "PyTorch's process"), rows))
 
 
 # ---- decode and prefill
@@ -179,7 +181,7 @@ def measure_inference(wanted_model, bench, kind_of_work, plan, suffix):
         name = f"{kind_of_work}/{model}/{kind}{suffix}"
         sides = bench.ours("decode", f"^limit|^{name}/") + bench.peers.pytorch([name], bench.repetitions)
         for peer in peers:
-            sides += bench.peers.inference(peer, name, bench.repetitions)
+            sides += bench.peers.other(peer, name, bench.repetitions)
         take_turns(samples, sides, bench.rounds)
     return samples
 
@@ -193,49 +195,77 @@ def measure_prefill(model, bench):
     return measure_inference(model, bench, "prefill", PREFILLS, "")
 
 
-def inference_rows(samples, kind_of_work, plan, suffix, ideal_of):
+def inference_verdicts(kind_of_work, plan, suffix, ideal_of, samples):
     for model, kind, target, peers in plan:
-        name = f"{kind_of_work}/{model}/{kind}{suffix}"
+        name, work = f"{kind_of_work}/{model}/{kind}{suffix}", f"{kind_of_work} {model}, {kind}"
         ours = samples.seconds("ours", name)
         if ours is None:
             continue
-        ideal = ideal_of(name)
-        yield (f"{model} {kind}", time(ours), "limit", time(ideal), percent(ideal / ours), percent(target), met(ideal / ours, target))
+        yield limit_row(work, ours, ideal_of(samples, name), target)
         for peer, wanted in peers.items():
             seconds = samples.seconds(peer, name)
             if seconds:
-                faster = seconds / ours
-                yield (f"{model} {kind}", time(ours), peer, time(seconds), times(faster), times(wanted), met(faster, wanted))
+                yield peer_row(work, ours, peer, seconds, wanted)
 
 
-HEAD = ("ours", "beside", "its time", "ratio", "target", "met")
+def ideal_decode(samples, name, side="ours"):
+    """Weights and cache read once."""
+    return samples.counter(side, name, "bytes") / limit(samples, "read")
+
+
+def ideal_prefill(samples, name):
+    return samples.counter("ours", name, "flops") / limit(samples, name.split("/")[2])
+
+
+decode_verdicts = partial(inference_verdicts, "decode", DECODES, "/batch:1", ideal_decode)
+prefill_verdicts = partial(inference_verdicts, "prefill", PREFILLS, "", ideal_prefill)
 
 
 def report_decode(samples):
-    rows = inference_rows(samples, "decode", DECODES, "/batch:1", lambda name: samples.counter("ours", name, "bytes") / limit(samples, "read"))
-    text = table(("a token behind 128 others", *HEAD), rows)
-    batched = []
+    rows = []
     for name in sorted(samples.names("batched")):
-        seconds, moved = samples.seconds("batched", name), samples.counter("batched", name, "bytes")
-        batch = int(name.rsplit(":", 1)[1])
-        batched.append((name.split("/")[2], batch, time(seconds), number(batch / seconds), percent(moved / limit(samples, "read") / seconds)))
-    return text + "\nSeveral sequences at once, weights read once:\n\n" + table(
-        ("type", "sequences", "time of a step", "tokens/s", "of the bandwidth limit"), batched)
+        seconds, batch = samples.seconds("batched", name), int(name.rsplit(":", 1)[1])
+        rows.append((name.split("/")[2], batch, time(seconds), number(batch / seconds), percent(ideal_decode(samples, name, "batched") / seconds)))
+    return ("A token behind 128 others.\n\n" + verdict_table(decode_verdicts(samples))
+            + "\nSeveral sequences at once, weights read once for all:\n\n"
+            + table(("type", "sequences", "time of a step", "tokens/s", "of the bandwidth limit"), rows))
 
 
 def report_prefill(samples):
-    rows = inference_rows(samples, "prefill", PREFILLS, "",
-                          lambda name: samples.counter("ours", name, "flops") / limit(samples, name.split("/")[2]))
-    return table(("512 tokens", *HEAD), rows)
+    return "512 tokens, logits of the last.\n\n" + verdict_table(prefill_verdicts(samples))
+
+
+# ---- other kernels
+
+
+def measure_kernels(bench):
+    return take_turns(Samples(), bench.ours("kernels", "."), 1)
+
+
+def report_kernels(samples):
+    rows = []
+    for name in sorted(samples.names("ours")):
+        flops, moved = samples.counter("ours", name, "FLOP/s"), samples.counter("ours", name, "bytes/s")
+        if name.startswith("limit"):
+            continue
+        words = name.split("/")
+        kind = next(word for word in words if word in ("f32", "bf16"))
+        rate, of = (f"{flops / 1e9:.0f} GFLOP/s", percent(flops / limit(samples, "f32"))) if flops else (f"{moved / 1e9:.0f} GB/s", "")
+        rows.append((" ".join(words[: words.index(kind)]), kind, words[-1], time(samples.seconds("ours", name)), rate, of))
+    return ("Sizes: rows x columns, for attention and RoPE batch x length x heads x KV heads x width. What fits the caches passes faster than "
+            f"memory is read, {limit(samples, 'read') / 1e9:.0f} GB/s.\n\n" + table(("kernel", "type", "size", "time", "rate", "of the f32 peak"), rows))
 
 
 ITEMS = (
     Item("roofline", "What the machine can do", measure_roofline, report_roofline),
-    *(Item(f"products_{kind}", f"Products, {kind}", partial(measure_products, kind), partial(report_products, kind))
+    *(Item(f"products_{kind}", f"Products, {kind}", *(partial(f, kind) for f in (measure_products, report_products, product_verdicts)))
       for kind in PRODUCT_TARGETS),
     Item("few_rows", "Few rows times a stored matrix (1536 x 131072)", measure_few_rows, report_few_rows),
-    *(Item(f"step_{model}", f"Training step, {model}", partial(measure_steps, model), report_steps)
+    Item("kernels", "Other kernels", measure_kernels, report_kernels),
+    *(Item(f"step_{model}", f"Training step, {model}", partial(measure_steps, model), report_steps, step_verdicts)
       for model in ("small", "gpt2_124m", "seed_502m")),
-    *(Item(f"decode_{model}", f"Decode, {model}", partial(measure_decode, model), report_decode) for model in ("seed_502m", "stories_110m")),
-    Item("prefill_seed_502m", "Prefill, seed_502m", partial(measure_prefill, "seed_502m"), report_prefill),
+    *(Item(f"decode_{model}", f"Decode, {model}", partial(measure_decode, model), report_decode, decode_verdicts)
+      for model in ("seed_502m", "stories_110m")),
+    Item("prefill_seed_502m", "Prefill, seed_502m", partial(measure_prefill, "seed_502m"), report_prefill, prefill_verdicts),
+    *GROWTH_ITEMS,
 )

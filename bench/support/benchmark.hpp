@@ -61,19 +61,28 @@ inline void add_limits() {
   add("limit/read", [](State& state) { time_reads(state, Pages::big); });
 }
 
-/// The fixture called `name`, made on first use and kept between repetitions. One is kept at a time: two large models do not fit the
-/// memory.
+/// What a benchmark works on, kept between its repetitions.
+struct Kept {
+  std::string name;
+  std::shared_ptr<void> fixture;
+
+  static Kept& instance() {
+    static Kept kept;
+    return kept;
+  }
+};
+
+/// The fixture called `name`, made on first use. One is kept at a time, of whatever type: two large models do not fit the memory.
 template <class T, class Make>
 T& fixture(const std::string& name, const Make& make) {
-  static std::string kept_name;
-  static std::shared_ptr<void> kept;
-  if (kept_name != name) {
-    kept.reset();
+  Kept& kept = Kept::instance();
+  if (kept.name != name) {
+    kept.fixture.reset();
     llm::trim_pool<llm::Cpu>();
-    kept = std::shared_ptr<T>(make());
-    kept_name = name;
+    kept.fixture = std::shared_ptr<T>(make());
+    kept.name = name;
   }
-  return *static_cast<T*>(kept.get());
+  return *static_cast<T*>(kept.fixture.get());
 }
 
 /// main of a program: --threads N, then Google Benchmark's options; `add_all` registers.

@@ -1,0 +1,55 @@
+"""What an item of bench/RESULTS.md is, how it is measured, and the rows that say whether a target is met."""
+from dataclasses import dataclass
+from typing import Callable
+
+from runner.samples import run_google
+from runner.tables import met, percent, table, time, times
+
+HEAD = ("work", "ours", "beside", "its figure", "ratio", "target", "met")
+
+
+@dataclass
+class Bench:
+    """How things are measured in this run."""
+
+    binaries: object
+    peers: object
+    threads: int
+    rounds: int
+    repetitions: int
+    min_seconds: float
+
+    def ours(self, program, name_filter, side="ours", threads=None):
+        """[(side, run)] for take_turns."""
+        threads = threads or self.threads
+        return [(side, lambda: run_google(self.binaries / program, name_filter, threads, self.repetitions, self.min_seconds))]
+
+
+@dataclass
+class Item:
+    """measure(bench) -> Samples; report(samples) -> Markdown; verdicts(samples) -> rows under HEAD."""
+
+    name: str
+    title: str
+    measure: Callable
+    report: Callable
+    verdicts: Callable = lambda _samples: []
+
+
+def limit(samples, which, side="ours"):
+    """A limit measured in the same run: FLOP/s of "f32" or "bf16", bytes/s of "read"."""
+    return samples.counter(side, f"limit/{which}", "bytes/s" if which == "read" else "FLOP/s")
+
+
+def limit_row(work, ours, ideal, target):
+    """The part of the limit that is reached: the ideal time over ours."""
+    return (work, time(ours), "limit", time(ideal), percent(ideal / ours), percent(target), met(ideal / ours, target))
+
+
+def peer_row(work, ours, peer, seconds, target):
+    """How many times as fast as a peer."""
+    return (work, time(ours), peer, time(seconds), times(seconds / ours), times(target), met(seconds / ours, target))
+
+
+def verdict_table(rows):
+    return table(HEAD, rows)
