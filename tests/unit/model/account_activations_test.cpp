@@ -48,8 +48,8 @@ constexpr std::int64_t batch = 7;
 static_assert(training_memory(unit, {.batch = batch}).activations == 4 * (batch * (kept(1) + 6) + 3));
 static_assert(training_memory(unit, {.batch = batch}).gradients == 4);
 
-// Of a wide MLP in its backward: besides the product there are its gradient and that of the sum; the loss and its gradient. Embedding, final
-// norm and down_proj have their gradients. (Those of gate and up are written over their values, when the product is gone.)
+// Of a wide MLP in its backward: besides the product there are its gradient and that of the sum; the loss and its gradient. Embedding,
+// final norm and down_proj have their gradients. (Those of gate and up are written over their values, when the product is gone.)
 constexpr Config wide = [] {
   Config c = unit;
   c.ffn_dim = 10;
