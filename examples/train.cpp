@@ -24,11 +24,11 @@
 
 namespace {
 
-template <const llm::Config& C>
+template <const llm::Config& C, class T>
 int train(const examples::TrainingJob& job, std::string_view name) {
   const examples::TrainOptions& o = job.options;
   const auto notes = examples::notes_of(o, job.tokenizer.characters(), examples::fingerprint(job.text));
-  auto model = llm::LLM<C>::random(o.seed);
+  auto model = llm::LLM<C, llm::Trainable<T>>::random(o.seed);
   llm::AdamW optimizer(model, {.weight_decay = 0.1});
   const llm::WarmupCosine schedule{.max_lr = o.max_lr, .min_lr = 0.1 * o.max_lr, .warmup = o.warmup, .steps = o.steps};
   auto batches = llm::random_windows(job.split.train, {.batch = o.batch, .length = o.length, .steps = o.steps, .seed = o.seed});
@@ -102,8 +102,9 @@ int run(examples::TrainOptions o) {
   llm::set_num_threads(o.threads);
   std::filesystem::create_directories(o.out);
   int status = 0;
-  examples::with_model(o.config, job.tokenizer.vocab_size(),
-                       [&]<const llm::Config & C>(std::string_view name) { status = train<C>(job, name); });
+  examples::with_model(o.config, job.tokenizer.vocab_size(), [&]<const llm::Config & C>(std::string_view name) {
+    status = o.dtype == "bf16" ? train<C, llm::bf16>(job, name) : train<C, float>(job, name);
+  });
   return status;
 }
 

@@ -14,7 +14,7 @@
 namespace examples {
 
 struct TrainOptions {
-  std::string data, config = "modern_small", out = "run";
+  std::string data, config = "modern_small", dtype = "f32", out = "run";
   std::int64_t steps = 300, batch = 16, length = 64, warmup = 100, every = 50;
   std::uint64_t seed = 1;
   double max_lr = 3e-4;
@@ -28,6 +28,8 @@ inline void parse(CLI::App& app, TrainOptions& options, int argc, char** argv) {
   const std::vector<CLI::Option*> of_a_new_run{
       app.add_option("--data", options.data, "UTF-8 text file (default: the library's own headers and documentation)"),
       app.add_option("--config", options.config, "modern_small, llama_small or gpt2_small"),
+      app.add_option("--dtype", options.dtype, "of weights and activations: f32, or bf16 with master weights and gradients in f32")
+          ->check(CLI::IsMember({"f32", "bf16"})),
       app.add_option("--seed", options.seed, "of weights, batches and sample"),
       app.add_option("--batch", options.batch, "windows in a step")->check(CLI::PositiveNumber),
       app.add_option("--length", options.length, "characters in a window")->check(CLI::Range(1, 64)),
@@ -50,6 +52,7 @@ inline llm::CheckpointNotes notes_of(const TrainOptions& o, const std::string& t
   const auto number = [](auto value) { return llm::detail::concat(value); };
   return {tokenizer,
           {{"config", o.config},
+           {"dtype", o.dtype},
            {"data", o.data},
            {"text", text},
            {"steps", number(o.steps)},
@@ -68,6 +71,7 @@ inline void take_options(TrainOptions& o, const llm::CheckpointNotes& notes) {
     return found->second;
   };
   o.config = word("config");
+  if (notes.words.contains("dtype")) o.dtype = word("dtype");  // else it was saved before there was a choice
   o.data = word("data");
   if (!o.steps_given) o.steps = std::stoll(word("steps"));
   o.batch = std::stoll(word("batch"));

@@ -39,7 +39,7 @@ void print_head(const TrainingJob& job, std::string_view name) {
   std::printf("model       %s: vocabulary %lld, %lld layers, d_model %lld, %lld/%lld heads of %lld, ffn %lld, context %lld\n",
               std::string(name).c_str(), number(C.vocab_size), number(C.n_layers), number(C.d_model), number(C.n_heads),
               number(C.kv_heads()), number(C.head_width()), number(C.ffn_dim), number(C.max_seq_len));
-  std::printf("parameters  %lld\n", number(llm::LLM<C>::parameter_count));
+  std::printf("parameters  %lld in %s\n", number(llm::parameter_count(C).total), job.options.dtype.c_str());
   std::printf("unigram     %.4f nats per character: what a model without context loses on the validation text\n", job.unigram_loss);
   std::printf("threads     %d\n\n", llm::num_threads());
   std::printf("%6s %10s %9s %8s %10s %11s\n", "step", "lr", "loss", "grad", "tokens/s", "validation");

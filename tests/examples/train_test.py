@@ -50,11 +50,12 @@ def same_seed(scratch, text):
     check(not picture.exists() or "unigram model" in picture.read_text(encoding="utf-8"), "loss.svg does not show the unigram loss")
 
 
-def interrupted(scratch, text):
+def interrupted(scratch, text, dtype):
     """Ctrl-C after the first line, then --resume, against an uninterrupted run."""
-    arguments = ["--data", text, "--steps", 400, "--every", 200, *SMALL]
-    run(*arguments, "--out", scratch / "whole")
-    process = subprocess.Popen([PROGRAM, *map(str, arguments), "--out", str(scratch / "parts")], stdout=subprocess.PIPE, encoding="utf-8")
+    whole, parts = (scratch / f"{name}_{dtype}" for name in ("whole", "parts"))
+    arguments = ["--data", text, "--dtype", dtype, "--steps", 400, "--every", 200, *SMALL]
+    run(*arguments, "--out", whole)
+    process = subprocess.Popen([PROGRAM, *map(str, arguments), "--out", str(parts)], stdout=subprocess.PIPE, encoding="utf-8")
     for line in process.stdout:
         if re.match(r" +1 ", line):
             break
@@ -62,13 +63,24 @@ def interrupted(scratch, text):
     rest = process.stdout.read()
     check(process.wait(timeout=60) == 130, f"status {process.returncode} after Ctrl-C")
     check(re.search(r"interrupted after step \d+ of 400; go on with: train --resume --out ", rest), f"said after Ctrl-C: {rest}")
-    result = run("--resume", "--every", 200, "--threads", 1, "--out", scratch / "parts")
+    result = run("--resume", "--every", 200, "--threads", 1, "--out", parts)
     check(result.returncode == 0, f"resuming: status {result.returncode}: {result.stderr}")
-    check(checkpoint(scratch / "parts") == checkpoint(scratch / "whole"), "the resumed run ended elsewhere")
-    strip = [[row[:4] for row in losses(scratch / name)] for name in ("parts", "whole")]
+    check(checkpoint(parts) == checkpoint(whole), "the resumed run ended elsewhere")
+    strip = [[row[:4] for row in losses(folder)] for folder in (parts, whole)]
     check(strip[0] == strip[1], "the resumed run's metrics differ")
-    longer = run("--resume", "--steps", 405, "--threads", 1, "--out", scratch / "parts")
-    check(longer.returncode == 0 and len(losses(scratch / "parts")) == 405, f"a longer run: {longer.stdout}{longer.stderr}")
+    longer = run("--resume", "--steps", 405, "--threads", 1, "--out", parts)
+    check(longer.returncode == 0 and len(losses(parts)) == 405, f"a longer run: {longer.stdout}{longer.stderr}")
+
+
+def in_bf16(scratch, text):
+    """60 steps in bf16 stay near those in f32."""
+    arguments = ["--data", text, "--steps", 60, "--every", 30, "--max-lr", "1e-3", "--warmup", 10, *SMALL]
+    for dtype in ("f32", "bf16"):
+        result = run(*arguments, "--dtype", dtype, "--out", scratch / dtype)
+        check(result.returncode == 0 and f" in {dtype}\n" in result.stdout, f"--dtype {dtype}: {result.returncode} {result.stderr}")
+    means = [sum(float(row[1]) for row in losses(scratch / dtype)[40:]) / 20 for dtype in ("f32", "bf16")]
+    check(means[0] < 0.8 * float(losses(scratch / "f32")[0][1]), f"f32 learned little: {means}")
+    check(0 < abs(means[1] / means[0] - 1) < 0.01, f"mean losses of f32 and bf16: {means}")
 
 
 def mistakes(scratch, text):
@@ -102,7 +114,9 @@ def main():
         text = scratch / "text.txt"
         text.write_text("".join(f"\x1b[32mline {i}\x1b[0m: {i * i} squared, \u4e2d {'ab' * (i % 5)}\n" for i in range(200)), encoding="utf-8")
         same_seed(scratch, text)
-        interrupted(scratch, text)
+        for dtype in ("f32", "bf16"):
+            interrupted(scratch, text, dtype)
+        in_bf16(scratch, text)
         mistakes(scratch, text)
     if failures:
         sys.exit("\n".join(failures))

@@ -89,13 +89,16 @@ class Collector {
 template <class Backend>
 class Restorer {
  public:
-  explicit Restorer(const SafetensorsFile& file) : file_(file) {}
+  /// `masters`: a model in f32 may take the master weights of one that was trained in bf16.
+  explicit Restorer(const SafetensorsFile& file, bool masters = false) : file_(file), masters_(masters) {}
 
   template <class T>
   void operator()(const std::string& name, std::span<const std::int64_t> shape, Tensor<T, Shape<dyn>, Backend>& tensor) {
-    const SafetensorsEntry* const entry = file_.find(name);
+    const SafetensorsEntry* entry = file_.find(name);
     expected_.insert(name);
     if (entry == nullptr) return missing_.push_back(name);
+    if (masters_ && entry->dtype == DType::bf16 && dtype_of<T> == DType::f32)
+      if (const SafetensorsEntry* const master = file_.find("optimizer.master." + name)) entry = master;
     if (entry->dtype != dtype_of<T>)
       fail(concat("tensor ", name, " holds ", to_string(entry->dtype), ", the model has ", to_string(dtype_of<T>)));
     if (!std::equal(shape.begin(), shape.end(), entry->shape.begin(), entry->shape.end()))
@@ -140,6 +143,7 @@ class Restorer {
   }
 
   const SafetensorsFile& file_;
+  bool masters_;
   std::set<std::string> expected_;
   std::vector<std::string> missing_;
   std::vector<Copy> copies_;
@@ -233,9 +237,9 @@ requires(!detail::checkpoint::can_be_loaded<Model> || !detail::checkpoint::optim
   return {};
 }
 
-/// Restores the weights alone, for generation or a fresh optimizer. Gradients are cleared. A model with a smaller max_seq_len than the
-/// file's fits when its positions are not learned. Make the optimizer afterwards: one that exists would keep its old master weights. Throws
-/// as load_checkpoint does; nothing is changed then.
+/// Restores the weights alone, for generation or a fresh optimizer. Gradients are cleared. A model in f32 takes the master weights of a
+/// checkpoint in bf16. A model with a smaller max_seq_len than the file's fits when its positions are not learned. Make the optimizer
+/// afterwards: one that exists would keep its old master weights. Throws as load_checkpoint does; nothing is changed then.
 template <class Model>
 CheckpointInfo load_weights(const std::string& folder, Model& model) {
   namespace cp = detail::checkpoint;
@@ -244,7 +248,7 @@ CheckpointInfo load_weights(const std::string& folder, Model& model) {
   Config config = info.config;
   if (config.position != Position::learned) config.max_seq_len = (std::min)(config.max_seq_len, Model::config.max_seq_len);
   cp::require_config(file.path(), config, Model::config);
-  cp::Restorer<typename Model::backend_type> restore(file);
+  cp::Restorer<typename Model::backend_type> restore(file, true);
   cp::restore_parameters(model, restore);
   restore.finish("optimizer.");
   restore.commit();

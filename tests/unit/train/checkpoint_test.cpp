@@ -75,6 +75,34 @@ TEST_CASE("a checkpoint can be read by any reader of safetensors") {
   CHECK(info.library_version == llm::detail::concat(LLM_VERSION_MAJOR, ".", LLM_VERSION_MINOR, ".", LLM_VERSION_PATCH));
 }
 
+TEST_CASE("a model in f32 takes the master weights of a checkpoint in bf16, and nothing else does") {
+  using Half = llm::LLM<tiny, llm::Trainable<llm::bf16>>;
+  const TemporaryFolder folder;
+  Training<Half> run;
+  run.train(3);
+  llm::save_checkpoint(folder.path(), run.model, run.optimizer, run.batches.state());
+  std::vector<float> masters;
+  for (const auto& state : run.optimizer.states())
+    for (const float value : state.master.to_vector()) masters.push_back(value);
+
+  auto model = Tiny::random(77);
+  llm::load_weights(folder.path(), model);
+  CHECK(same_bits(all_weights(model), masters));
+  auto half = Half::random(77);
+  llm::load_weights(folder.path(), half);
+  CHECK(same_bits(all_weights(half), all_weights(run.model)));
+
+  llm::AdamW optimizer(model);  // going on in f32 would need moments without masters
+  CHECK_THROWS_WITH(llm::load_checkpoint(folder.path(), model, optimizer), Catch::Contains("holds bf16, the model has f32"));
+  using Double = llm::LLM<tiny, llm::Trainable<double>>;
+  auto wide = Double::random(77);
+  CHECK_THROWS_WITH(llm::load_weights(folder.path(), wide), Catch::Contains("holds bf16, the model has f64"));
+  Training<Tiny> full;
+  full.train(1);
+  llm::save_checkpoint(folder.path(), full.model, full.optimizer, full.batches.state());
+  CHECK_THROWS_WITH(llm::load_weights(folder.path(), half), Catch::Contains("holds f32, the model has bf16"));
+}
+
 namespace {
 constexpr llm::Config wider = [] {
   llm::Config c = tiny;
