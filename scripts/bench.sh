@@ -3,11 +3,13 @@
 # Usage: scripts/bench.sh [threads] [--quick] [--only NAME]...; PYTHON names an interpreter that has torch. More options: bench/run.py --help
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/common.sh
+need_packages g++ cmake ninja-build python3 libeigen3-dev libbenchmark-dev libdnnl-dev
 threads=2
 if [[ ${1:-} =~ ^[0-9]+$ ]]; then
   threads=$1
   shift
 fi
 cmake -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLLM_BUILD_BENCH=ON -DLLM_BUILD_TESTS=OFF -DLLM_BUILD_EXAMPLES=OFF >/dev/null
-cmake --build build/bench
+cmake --build build/bench -j "$(jobs_for_this_machine)"
 exec python3 -B bench/run.py build/bench --threads "$threads" "$@"
