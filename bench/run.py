@@ -22,7 +22,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def output_of(*command):
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    try:
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    except OSError:
+        return ""
     return done.stdout.strip()
 
 
@@ -39,11 +42,11 @@ def first_match(path, key):
 
 def compiler_of(build):
     compiler = first_match(build / "CMakeCache.txt", "CMAKE_CXX_COMPILER:FILEPATH=") or "c++"
-    return output_of(compiler, "--version").splitlines()[0]
+    return next(iter(output_of(compiler, "--version").splitlines()), compiler)
 
 
 def machine():
-    memory = int(first_match("/proc/meminfo", "MemTotal").split()[0] or 0) / 2**20
+    memory = int((first_match("/proc/meminfo", "MemTotal").split() or ["0"])[0]) / 2**20
     processor = first_match("/proc/cpuinfo", "model name") or platform.processor()
     family, model = (first_match("/proc/cpuinfo", key) for key in ("cpu family", "model\t"))
     return f"{processor} (family {family}, model {model}), {os.cpu_count()} cores, {memory:.0f} GiB, Linux {platform.release()}"
@@ -66,8 +69,8 @@ def render(folder):
                for item in ITEMS if (folder / f"{item.name}.json").exists()}
     text = ["# Results of the benchmarks\n",
             "Written by `scripts/bench.sh`; what the figures mean is in [docs/speed.md](../docs/speed.md). Times are medians of samples during "
-            "which other programs had less than 0.15 of a core; limits and peers were measured in turn with ours. A ratio beside a peer is its "
-            "time over ours.\n"]
+            "which other programs had less than 0.15 of a core, or of the quietest third where a section says so; limits and peers were measured "
+            "in turn with ours. A ratio beside a peer is its time over ours.\n"]
     for key, title in (("machine", "Machine"), ("compiler", "Compiler")):
         text.append(f"{title}: {'; '.join(dict.fromkeys(record[key] for record in records.values()))}  ")
     versions = {f"{name} {version}".strip() for record in records.values() for name, version in record["peers"].items()}
@@ -80,6 +83,8 @@ def render(folder):
             record = records[item.name]
             text.append(f"## {item.title}\n\n{record['threads']} threads, commit {record['commit']}, {record['date']}\n")
             text.append(item.report(samples[item.name]))
+            if noisy := samples[item.name].noisy():
+                text.append(f"Other programs disturbed most samples of: {', '.join(noisy)}.\n")
     return "\n".join(text)
 
 
@@ -103,6 +108,7 @@ def main():
         for item in ITEMS:
             if not options.only or item.name in options.only:
                 measure(item, bench, folder)
+                options.output.write_text(render(folder), encoding="utf-8")  # what is known so far
     options.output.write_text(render(folder), encoding="utf-8")
     print(f"Written: {options.output}")
 

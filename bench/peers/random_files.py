@@ -8,10 +8,11 @@ BLOCK = 1 << 18  # so many random numbers are written again and again
 
 
 class Writer:
-    """A file of small random numbers among headers."""
+    """A file of small random numbers among headers; it has its name when it is whole."""
 
     def __init__(self, path):
-        self.file = open(path, "wb")
+        self.path, self.part = path, path.with_name(path.name + ".part")
+        self.file = open(self.part, "wb")
         generator = random.Random(1)
         numbers = array("f", (generator.gauss(0, 0.02) for _ in range(BLOCK)))
         self.blocks = {4: numbers.tobytes()}
@@ -31,6 +32,7 @@ class Writer:
 
     def close(self):
         self.file.close()
+        self.part.replace(self.path)
 
 
 def llama2_c(folder):
@@ -54,6 +56,11 @@ def llama2_c(folder):
     tokenizer.close()
 
 
+def llm_c_last(folder):
+    """The file that llm_c writes last."""
+    return folder / "dev" / "data" / "tinyshakespeare" / "tiny_shakespeare_val.bin"
+
+
 def llm_c(folder):
     """gpt2_124M.bin and token files, as github.com/karpathy/llm.c reads them (version 3)."""
     vocab, padded, layers, d, length = 50257, 50304, 12, 768, 1024
@@ -63,7 +70,7 @@ def llm_c(folder):
     per_layer = (2 * d, 3 * d * d + 3 * d, d * d + d, 2 * d, 4 * d * d + 4 * d, 4 * d * d + d)
     model.numbers(padded * d + length * d + layers * sum(per_layer) + 2 * d)
     model.close()
-    data = folder / "dev" / "data" / "tinyshakespeare"
+    data = llm_c_last(folder).parent
     data.mkdir(parents=True, exist_ok=True)
     generator = random.Random(2)
     for name in ("tiny_shakespeare_train.bin", "tiny_shakespeare_val.bin"):
@@ -124,7 +131,7 @@ def elements(extents):
 
 
 def once(path, write):
-    """Calls write(path or folder) when `path` is not there; returns it."""
+    """Calls write() when `path`, the last file that it writes, is not there; returns the path."""
     path = Path(path)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

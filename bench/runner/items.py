@@ -16,7 +16,7 @@ def measure_roofline(bench):
 
 def report_roofline(samples):
     rows = []
-    for name in sorted(samples.names("ours"), key=lambda name: (name.rsplit(":", 1)[1], name)):
+    for name in sorted(samples.names("ours"), key=lambda name: (int(name.rsplit(":", 1)[1]), name)):
         what, threads = name.rsplit("/threads:", 1)
         flops, read = samples.counter("ours", name, "FLOP/s"), samples.counter("ours", name, "bytes/s")
         rows.append((what, threads, f"{flops / 1e9:.0f} GFLOP/s" if flops else f"{read / 1e9:.1f} GB/s"))

@@ -23,7 +23,10 @@ CONTEXT, GENERATED = 128, 32
 
 
 def output_of(command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    except OSError:
+        return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
@@ -32,9 +35,10 @@ class Peers:
         """`files`: the folder for the random model files of peers that need some."""
         self.binaries, self.files, self.threads = binaries, files.resolve(), threads
         self.python = os.environ.get("PYTHON", sys.executable)
-        self.programs = {"llama.cpp": shutil.which("llama-bench"), "llm.c": os.environ.get("LLMC_TRAIN_GPT2"),
-                         "llama2.c": os.environ.get("LLAMA2C_RUN")}
-        self.versions = {name: "" for name, program in self.programs.items() if program and Path(program).exists()}
+        programs = {"llama.cpp": shutil.which("llama-bench"), "llm.c": os.environ.get("LLMC_TRAIN_GPT2"),
+                    "llama2.c": os.environ.get("LLAMA2C_RUN")}
+        self.programs = {name: str(Path(program).resolve()) for name, program in programs.items() if program}
+        self.versions = {name: "" for name, program in self.programs.items() if Path(program).exists()}
         torch = output_of([self.python, "-c", "import torch; print(torch.__version__)"])
         if torch:
             self.versions["PyTorch"] = torch
@@ -94,7 +98,7 @@ class Peers:
 
     def _llm_c(self, name, count):
         folder = self.files / "llm.c"
-        random_files.once(folder / "gpt2_124M.bin", lambda: random_files.llm_c(folder))
+        random_files.once(random_files.llm_c_last(folder), lambda: random_files.llm_c(folder))
         took = re.compile(r"step \d+: train loss .*\(took ([\d.]+) ms")
         lines, others = self._run(["stdbuf", "-oL", self.programs["llm.c"]], folder,
                                   until=lambda lines: sum(bool(took.match(line)) for line in lines) > count)
@@ -106,8 +110,8 @@ class Peers:
 
     def _llama2_c(self, name, count):
         folder = self.files / "llama2.c"
-        model = random_files.once(folder / "model.bin", lambda: random_files.llama2_c(folder))
-        command = [self.programs["llama2.c"], str(model), "-z", str(folder / "tokenizer.bin"), "-t", "0", "-n", str(2 * CONTEXT)]
+        tokenizer = random_files.once(folder / "tokenizer.bin", lambda: random_files.llama2_c(folder))  # written last
+        command = [self.programs["llama2.c"], str(folder / "model.bin"), "-z", str(tokenizer), "-t", "0", "-n", str(2 * CONTEXT)]
         for _ in range(count):
             lines, others = self._run(command, folder)
             match = re.search(r"achieved tok/s: ([\d.]+)", "".join(lines))

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 
+PEERS = ("PyTorch", "torch.compile", "oneDNN", "llama.cpp", "llm.c", "llama2.c")  # sides that may be left out
 QUIET = 0.15  # cores that other programs may have in use while a sample is taken
 
 
@@ -39,9 +40,10 @@ class Samples:
     def quiet_count(self, side, name):
         return sum(sample["others"] < QUIET for sample in self.data.get(side, {}).get(name, []))
 
-    def noisy(self, side, name):
-        """Whether other programs disturbed most samples."""
-        return bool(self.names(side)) and self.quiet_count(side, name) < min(2, len(self.data[side].get(name, [])))
+    def noisy(self):
+        """Names of what other programs disturbed so often that the median is that of the quietest third."""
+        return sorted({name for side, names in self.data.items() for name, taken in names.items()
+                       if self.quiet_count(side, name) < min(2, len(taken))})
 
     def seconds(self, side, name):
         """The median; None when that was not measured."""
@@ -102,7 +104,8 @@ def run_lines(command, threads):
 
 
 def take_turns(samples, sides, rounds):
-    """Runs every (side, function that yields (name, Sample)) `rounds` times in turn, twice as often while one has too few quiet samples."""
+    """Runs every (side, function that yields (name, Sample)) `rounds` times in turn, twice as often while one has too few quiet samples.
+    A peer that fails is left out; a program of ours that fails ends the run."""
     failed = set()
     for turn in range(2 * rounds):
         for side, run in sides:
@@ -113,6 +116,8 @@ def take_turns(samples, sides, rounds):
                 for name, sample in run():
                     samples.add(side, name, sample)
             except (RuntimeError, OSError, ValueError) as error:
+                if not side.startswith(PEERS):
+                    raise SystemExit(f"{side}: {error}") from error
                 print(f"{side} is left out: {error}", file=sys.stderr)
                 failed.add(side)
     return samples

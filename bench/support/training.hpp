@@ -36,8 +36,8 @@ struct Training {
   }
 };
 
-/// Bytes of the optimizer's pass for a parameter: weight, gradient and both moments are read and written, all in f32. With bf16 weights
-/// there are master weights too, and weight and gradient take less.
+/// Bytes of the optimizer for a parameter: weight and both moments are read and written, the gradient is read twice (for the norm and for
+/// the update), all in f32. With bf16 weights that is so of the master weights, and two bytes are written besides.
 inline constexpr double optimizer_bytes = 32;
 
 /// Times steps on [batch, length] tokens, and tells their FLOPs, the optimizer's bytes and the memory they take.

@@ -73,6 +73,21 @@ TEMPLATE_TEST_CASE("Gradient of norms", "[gradient]", llm::Reference, llm::Cpu) 
   check(llm::check_gradient([&] { return llm::rms_norm(tiny, g, 1e-2); }, tiny, g));
 }
 
+TEMPLATE_TEST_CASE("Gradient of norms of a tensor that is its own gain or bias", "[gradient]", llm::Reference, llm::Cpu) {
+  using B = TestType;
+  auto x = random_tensor<Shape<9>, B>({});
+  auto b = random_tensor<Shape<9>, B>({});
+  const auto on_sum = [&](auto f) {  // of an intermediate, whose gradient may take over memory
+    check(llm::check_gradient([&] { return f(x + x, b); }, x, b));
+    check(llm::check_gradient([&] { return f(x, b); }, x, b));
+  };
+  on_sum([](const auto& t, const auto& other) { return llm::rms_norm(t, t, 1e-5) + other; });
+  on_sum([](const auto& t, const auto& other) { return llm::layer_norm(t, t, other, 1e-5); });
+  on_sum([](const auto& t, const auto& other) { return llm::layer_norm(t, other, t, 1e-5); });
+  on_sum([](const auto& t, const auto& other) { return llm::layer_norm(t, t, t, 1e-5) + other; });
+  on_sum([](const auto& t, const auto& other) { return llm::layer_norm(other, t, t, 1e-5); });
+}
+
 TEMPLATE_TEST_CASE("Gradient of activations", "[gradient]", llm::Reference, llm::Cpu) {
   using B = TestType;
   auto x = random_tensor<Shape<dyn, 9>, B>({5}, 2.0);

@@ -52,6 +52,8 @@ class Grad {
 
   bool tracked() const { return static_cast<bool>(slot_); }
   std::int64_t numel() const { return numel_; }
+  /// Whether both are the gradient of one tensor.
+  bool same(const Grad& other) const { return slot_ && slot_.get() == other.slot_.get(); }
 
   /// The gradient of an output inside backward(); never null there.
   const T* read() const { return static_cast<const T*>(slot_->grad->data); }
@@ -64,8 +66,15 @@ class Grad {
   /// written directly; an intermediate of a narrow T gets scratch memory, which is rounded when backward() has returned.
   GradTarget<gradient_t<T>> write_wide() { return write_as<gradient_t<T>>(); }
 
+  /// The same for a kernel that writes the gradient of one tensor through two of its outputs, in any order: always with `add`.
+  GradTarget<T> write_summed() {
+    GradTarget<T> target = write();
+    if (!target.add) Backend::template fill<T>(target.data, numel_, 0.0);
+    return {target.data, true};
+  }
+
   /// The same for a kernel that reads element i, or row i, of `last_use` before it writes that of the gradient: takes over its memory when
-  /// nobody else needs it and the gradient has none yet.
+  /// nobody else needs it and the gradient has none yet. For a gradient that the op writes once: see `same`.
   GradTarget<T> write_over(const Saved<T>& last_use) { return write_over(last_use.buffer()); }
   GradTarget<T> write_over(const Grad& output) { return output.slot_->keep ? write() : write_over(output.slot_->grad); }
 

@@ -35,13 +35,9 @@ struct AttentionOp {
   Grad<T, Backend> d_q, d_k, d_v, d_y;
 
   void backward() {
-    auto dq = d_q.write();
+    const auto dq = d_q.same(d_k) || d_q.same(d_v) ? d_q.write_summed() : d_q.write();
     const auto dk = d_k.write();
     const auto dv = d_v.write();
-    if (!dq.add && (dq.data == dk.data || dq.data == dv.data)) {  // one tensor in two places: a kernel may write dq last
-      Backend::template fill<T>(dq.data, d_q.numel(), 0.0);
-      dq.add = true;
-    }
     Backend::template attention_backward<T>(args, q.data(), k.data(), v.data(), y.data(), d_y.read(), lse.data(), dq.data, dk.data, dv.data,
                                             dq.add, dk.add, dv.add);
   }

@@ -16,7 +16,7 @@ struct LayerNormOp {
   std::int64_t rows, columns;
 
   void backward() {
-    const auto dx = d_x.write_over(d_y);
+    const auto dx = d_x.same(d_gain) || d_x.same(d_bias) ? d_x.write_summed() : d_x.write_over(d_y);
     auto dg = d_gain.write_wide();
     auto db = d_bias.write_wide();
     if (dg.add != db.add) {  // the kernel takes one flag for both

@@ -17,7 +17,7 @@ struct RmsNormOp {
   std::int64_t rows, columns;
 
   void backward() {
-    const auto dx = d_x.write_over(d_y);
+    const auto dx = d_x.same(d_gain) ? d_x.write_summed() : d_x.write_over(d_y);
     const auto dg = d_gain.write_wide();
     Backend::template rms_norm_backward<T>(d_y.read(), x.data(), gain.data(), inverse_rms.data(), dx.data, dg.data, rows, columns, dx.add,
                                            dg.add);
