@@ -19,17 +19,6 @@ constexpr llm::Config tied = [] {
   return c;
 }();
 
-/// All gradients, parameter after parameter; they are cleared.
-template <class Model>
-std::vector<double> take_gradients(Model& model) {
-  std::vector<double> all;
-  model.for_each_parameter([&](auto& p) {
-    for (const auto value : p.tensor().grad().to_vector()) all.push_back(static_cast<double>(value));
-    p.tensor().clear_grad();
-  });
-  return all;
-}
-
 template <class Model>
 void backward(const Model& model, std::int64_t batch, std::int64_t chunk_bytes) {
   constexpr std::int64_t length = 12;

@@ -25,17 +25,6 @@ using Double = llm::LLM<tiny, llm::Trainable<double>>;
 using TiedDouble = llm::LLM<tied, llm::Trainable<double>>;
 using Float = llm::LLM<tiny>;
 
-/// All gradients, parameter after parameter.
-template <class Model>
-std::vector<double> all_gradients(Model& model) {
-  std::vector<double> all;
-  model.for_each_parameter([&](auto& p) {
-    for (const auto value : p.tensor().grad().to_vector()) all.push_back(static_cast<double>(value));
-    p.tensor().clear_grad();
-  });
-  return all;
-}
-
 template <class Model>
 bool same_weights(const Model& model, const std::vector<typename Model::T>& before) {
   const auto now = all_weights(model);
@@ -77,7 +66,7 @@ TEST_CASE("one batch of uneven rows and its rows one by one give the same gradie
     whole_loss = loss.item();
     tape.backward(loss);
   }
-  const auto whole = all_gradients(model);
+  const auto whole = take_gradients(model);
   for (std::int64_t row = 0; row < rows; ++row) {
     llm::TrainingOptions options;
     options.denominator = counted;
@@ -86,7 +75,7 @@ TEST_CASE("one batch of uneven rows and its rows one by one give the same gradie
     sum_of_losses += loss.item();
     tape.backward(loss);
   }
-  const auto accumulated = all_gradients(model);
+  const auto accumulated = take_gradients(model);
   CHECK(sum_of_losses == Approx(whole_loss).epsilon(1e-12));
   double worst = 0;
   for (std::size_t i = 0; i < whole.size(); ++i) worst = (std::max)(worst, std::abs(whole[i] - accumulated[i]));
@@ -159,7 +148,7 @@ TEST_CASE("infinity and NaN in one gradient: refused, nothing changed, the check
     CHECK(same_weights(run.model, weights));
     CHECK(all_moments(run.optimizer) == moments);
     CHECK(run.optimizer.steps() == 2);
-    all_gradients(run.model);
+    take_gradients(run.model);
   }
   // A program that goes on regardless cannot lose the good checkpoint either.
   run.optimizer.states().back().parameter.tensor().data()[3] = std::numeric_limits<float>::quiet_NaN();

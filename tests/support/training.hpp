@@ -92,4 +92,15 @@ struct Training {
   }
 };
 
+/// All gradients, parameter after parameter; they are cleared.
+template <class Model>
+std::vector<double> take_gradients(Model& model) {
+  std::vector<double> all;
+  model.for_each_parameter([&](auto& p) {
+    for (const auto value : p.tensor().grad().to_vector()) all.push_back(static_cast<double>(value));
+    p.tensor().clear_grad();
+  });
+  return all;
+}
+
 }  // namespace llm_test
