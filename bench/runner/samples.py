@@ -6,7 +6,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
+
+from peers.load import Load
 
 PEERS = ("PyTorch", "torch.compile", "oneDNN", "llama.cpp", "llm.c", "llama2.c")  # sides that may be left out
 QUIET = 0.15  # cores that other programs may have in use while a sample is taken
@@ -103,6 +106,16 @@ def run_lines(command, threads):
             yield entry.pop("name"), Sample(entry.pop("seconds"), entry.pop("others"), entry)
 
 
+def wait_for_quiet(longest=30):
+    """Returns when other programs use less than QUIET cores, after `longest` seconds at the latest."""
+    end = time.time() + longest
+    while time.time() < end:
+        before = Load()
+        time.sleep(0.3)
+        if Load().others_since(before) < QUIET:
+            return
+
+
 def take_turns(samples, sides, rounds):
     """Runs every (side, function that yields (name, Sample)) `rounds` times in turn, twice as often while one has too few quiet samples.
     A peer that fails is left out; a program of ours that fails ends the run."""
@@ -112,6 +125,7 @@ def take_turns(samples, sides, rounds):
             done = turn >= rounds and all(samples.quiet_count(side, name) >= 2 for name in samples.names(side))
             if side in failed or done:
                 continue
+            wait_for_quiet()
             try:
                 for name, sample in run():
                     samples.add(side, name, sample)
