@@ -1,4 +1,4 @@
-// The only file that tests compilers and platforms.
+// What differs between compilers and platforms. Only this folder tests for them, and what carries the target of an instruction set.
 #pragma once
 
 #include <cstddef>
@@ -52,6 +52,13 @@
 #endif
 
 namespace llm::detail {
+
+/// Asks for memory that will be read soon; nothing happens when the address is none.
+inline void prefetch([[maybe_unused]] const void* p) noexcept {
+#if defined(__GNUC__) || defined(__clang__)
+  __builtin_prefetch(p, 0, 2);
+#endif
+}
 
 /// Uninitialised memory, or null. `alignment` is a power of two and at least that of a pointer.
 inline void* aligned_allocate(std::size_t alignment, std::size_t bytes) noexcept {

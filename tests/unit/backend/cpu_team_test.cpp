@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include <llm/backend/cpu/optimizer.hpp>
 #include <llm/backend/cpu/workspace.hpp>
 
 #if defined(__SANITIZE_THREAD__)
@@ -193,6 +194,7 @@ TEST_CASE("a forked child has helpers of its own [threads]") {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
+    ::alarm(60);  // a child that waits for ever fails
     const bool right = visits(40, large) == std::vector<int>(40, 1);
     find_helper();
     ::_exit(right ? 0 : 1);
@@ -222,6 +224,29 @@ TEST_CASE("what one thread needed, all have room for [threads]") {
       }
       rest(1);
     });
+}
+
+TEST_CASE("a thread whose workspaces grow at the end of its first loop goes on with what it found [threads]") {
+  const ThreadCount use(2);
+  std::thread([] {  // a helper of this thread's needs more than it has, and is left to the next thread
+    std::atomic<bool> helped{false};
+    while (!helped)
+      llm::cpu::parallel_for(2, large, [&, self = pthread_self()](std::int64_t) {
+        if (!pthread_equal(self, pthread_self())) {
+          llm::cpu::workspace<char>(llm::cpu::Slot::rows, 512 * 1024);
+          helped = true;
+        }
+        rest(1);
+      });
+  })
+      .join();
+  const std::vector<float> ones(1 << 20, 1.0f);
+  double sum = 0;
+  std::thread([&] {
+    const llm::Elements<float> all{ones.data(), static_cast<std::int64_t>(ones.size())};
+    sum = llm::cpu::sum_of_squares<float>(&all, 1);
+  }).join();
+  CHECK(sum == static_cast<double>(ones.size()));
 }
 
 #endif

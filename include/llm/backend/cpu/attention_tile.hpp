@@ -37,12 +37,12 @@ class WorkspaceCutter {
 
 /// The queries [t, t + rows) against the keys [s, s + cols) of row b of the batch.
 inline TileView tile_view(const AttentionArgs& a, std::int64_t b, std::int64_t t, std::int64_t rows, std::int64_t s, std::int64_t cols) {
-  const auto near = [](std::int64_t key) { return static_cast<std::int32_t>((std::clamp)(key, -4 * tile_size, 4 * tile_size)); };
+  const auto clamped = [](std::int64_t key) { return static_cast<std::int32_t>((std::clamp)(key, -4 * tile_size, 4 * tile_size)); };
   const std::int64_t keys = a.kv_lengths == nullptr ? a.S : a.kv_lengths[b], position = keys - a.T + t - s;  // among the tile's keys
   return {static_cast<std::int32_t>(rows),
           static_cast<std::int32_t>(cols),
-          a.window > 0 ? near(position - a.window + 1) : 0,
-          near(a.causal ? position + 1 : keys - s),
+          a.window > 0 ? clamped(position - a.window + 1) : 0,
+          clamped(a.causal ? position + 1 : keys - s),
           a.window > 0,
           a.causal};
 }

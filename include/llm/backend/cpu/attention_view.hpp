@@ -17,7 +17,6 @@ struct TileView {
 
   std::int32_t first(std::int32_t i) const { return (std::clamp)(begin + (begin_moves ? i : 0), 0, cols); }
   std::int32_t last(std::int32_t i) const { return (std::clamp)(end + (end_moves ? i : 0), 0, cols); }
-  bool all_seen() const { return first(rows - 1) == 0 && last(0) == cols; }
   bool none_seen() const { return first(0) >= cols || last(rows - 1) == 0; }
 
   /// The queries [rows_from(key), rows_to(key)) are those that see a key, but for queries that see none at all.

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <llm/detail/platform.hpp>
+
 namespace llm::cpu {
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
@@ -47,7 +49,7 @@ class Ahead {
   std::int64_t lines() const { return rows_ * (bytes_ / line + 1); }
   void fetch(std::int64_t lines) {
     for (; lines > 0 && rows_ > 0; --lines) {
-      __builtin_prefetch(row_ + at_, 0, 2);
+      detail::prefetch(row_ + at_);
       at_ += line;
       if (at_ < bytes_) continue;
       at_ = 0;

@@ -1,4 +1,5 @@
 // The kernels without any instruction set in mind: vectors of four floats (SSE2, NEON), or scalars where the compiler has no vectors.
+// Products of many rows are Eigen's here.
 #pragma once
 
 #include <llm/backend/cpu/simd/prelude.hpp>
@@ -22,7 +23,7 @@ namespace llm::cpu::portable {
 #undef LLM_SIMD
 #undef LLM_SIMD_WIDTH
 
-struct Kernels : Elementwise, Activations, Rows, Rotations, AttentionRows, Product, DotRows {
+struct Kernels : Elementwise, Activations, Rows, Rotations, AttentionRows, DotRows {
   template <class T>
   using Weights = PlainWeights<T>;
   using QuantizedWeights = Q8Weights;

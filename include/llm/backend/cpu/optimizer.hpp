@@ -13,7 +13,8 @@
 
 namespace llm::cpu {
 
-/// Where the blocks of each of several arrays begin when all are counted through. The list lies in workspace of the calling thread.
+/// Where the blocks of each of several arrays begin when all are counted through. The list lies in workspace of the calling thread, so it
+/// lasts until the end of the loop.
 class PartBlocks {
  public:
   template <class Part>
@@ -23,10 +24,11 @@ class PartBlocks {
       first_[i + 1] = first_[i] + (parts[i].n + elements_per_block - 1) / elements_per_block;
       elements += parts[i].n;
     }
-    mean_ = blocks() == 0 ? 0 : elements / blocks();
+    blocks_ = first_[count];
+    mean_ = blocks_ == 0 ? 0 : elements / blocks_;
   }
 
-  std::int64_t blocks() const { return first_[count_]; }
+  std::int64_t blocks() const { return blocks_; }
 
   /// f(part, first element, elements, block) for each block; `work` is the cost of one element.
   template <class Part, class F>
@@ -41,7 +43,7 @@ class PartBlocks {
  private:
   std::int64_t count_;
   std::int64_t* first_;
-  std::int64_t mean_ = 0;
+  std::int64_t blocks_ = 0, mean_ = 0;
 };
 
 template <class T>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 #include <llm/backend/cpu/blocks.hpp>
@@ -33,14 +34,15 @@ inline bool have_cores(int threads) {
   return threads <= cores;
 }
 
-/// Puts a helper where OpenMP would put its k-th thread, when OMP_PROC_BIND says that threads are bound.
-inline void place_helper(std::thread& helper, int k) {
+/// Puts a helper where OpenMP would put its k-th thread, when OMP_PROC_BIND says that threads are bound. Without memory it stays unbound.
+inline void place_helper(std::thread& helper, int k) noexcept try {
   const int places = omp_get_num_places();
   if (omp_get_proc_bind() == omp_proc_bind_false || places == 0) return;
   const int place = ((std::max)(omp_get_place_num(), 0) + k) % places;
   std::vector<int> cores(static_cast<std::size_t>(omp_get_place_num_procs(place)));
   omp_get_place_proc_ids(place, cores.data());
   detail::bind_thread(helper, cores.data(), static_cast<int>(cores.size()));
+} catch (const std::bad_alloc&) {
 }
 
 /// Calls f(i) for i in [0, count), on several threads when count * work is large enough and no parallel region is active. `work` is the

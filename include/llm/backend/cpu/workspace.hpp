@@ -13,6 +13,7 @@
 namespace llm::cpu {
 
 /// What a piece of workspace is for. A kernel that calls another one must not share a slot with it.
+/// Slot::shared alone lasts beyond a loop of several threads: the end of one may move the others, see level_workspaces.
 enum class Slot : int { shared, rows, packed_left, packed_right, tile, scores, attention, count };
 
 /// A block that grows to the largest size asked for and stays, so that a repeated call allocates nothing. It starts large and grows in

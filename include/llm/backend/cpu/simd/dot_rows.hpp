@@ -65,7 +65,7 @@ LLM_SIMD void prefetch(const void* p, std::int64_t bytes_ahead) {
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(bytes_ahead)));
 }
 
-/// Rows of stored weights for Product::dot_rows: at(n) is row n, load_full(k) its elements from k on, add_pair(k, a, b, ...) adds the
+/// Rows of stored weights for DotRows::dot_rows: at(n) is row n, load_full(k) its elements from k on, add_pair(k, a, b, ...) adds the
 /// products of the 2 * width elements from k on with a and b.
 template <class T>
 struct PlainWeights {

@@ -12,7 +12,6 @@
 #include <llm/backend/cpu/simd/elementwise.hpp>
 #include <llm/backend/cpu/simd/product.hpp>
 #include <llm/backend/cpu/simd/product_bf16.hpp>
-#include <llm/backend/cpu/simd/product_plain.hpp>
 #include <llm/backend/cpu/simd/rope.hpp>
 #include <llm/backend/cpu/simd/rows.hpp>
 //

@@ -171,14 +171,6 @@ LLM_SIMD vf multiply_add(vf a, vf b, vf c) { return __builtin_ia32_vfmaddps(a, b
 #else
 LLM_SIMD vf multiply_add(vf a, vf b, vf c) { return a * b + c; }
 #endif
-/// The same for one number, rounded as in a vector.
-LLM_SIMD float multiply_add_one(float a, float b, float c) {
-#if defined(LLM_SIMD_X86) || defined(__FMA__)
-  return __builtin_fmaf(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
 
 #if LLM_SIMD_WIDTH == 16
 LLM_SIMD std::uint16_t first_lanes(std::int64_t left) { return static_cast<std::uint16_t>((1u << left) - 1); }
