@@ -76,7 +76,11 @@ def render(folder):
     versions = {f"{name} {version}".strip() for record in records.values() for name, version in record["peers"].items()}
     text.append(f"Peers: {', '.join(sorted(versions)) or 'none'}\n")
     samples = {name: Samples(record["samples"]) for name, record in records.items()}
-    verdicts = [row for item in ITEMS if item.name in samples for row in item.verdicts(samples[item.name]) if row[-1]]
+    verdicts = []
+    for item in ITEMS:
+        rows = item.verdicts(samples[item.name]) if item.name in samples else []
+        remark = ", but disturbed" if rows and samples[item.name].noisy() else ""  # such a ratio proves nothing either way
+        verdicts += [(*row[:-1], row[-1] + remark) for row in rows if row[-1]]
     text.append("## Targets\n\n" + verdict_table(verdicts))
     for item in ITEMS:
         if item.name in records:
