@@ -217,7 +217,7 @@ struct AttentionRows : TileProduct {
       vf p = exponential_of_negative(load(scores) - lse[i]);
       vf ds = p * (load(dweights) - dot[i]) * scale;
       if constexpr (Masked) {
-        const auto seen = (key >= splat_int(view.first(block + i))) & (key < splat_int(view.last(block + i)));
+        const auto seen = both(key >= splat_int(view.first(block + i)), key < splat_int(view.last(block + i)));
         p = seen ? p : splat(0);
         ds = seen ? ds : splat(0);
       }
@@ -249,7 +249,7 @@ struct AttentionRows : TileProduct {
     for (; s < to; ++s) second = larger(hidden(scores + s * tile_size, s, begin, end), second);
     most = larger(larger(fourth, third), larger(second, most));
     // A query that has seen nothing has no largest score; 0 in its place makes weights of 0, not NaN. One that sees -inf alone gets NaN.
-    const auto sees = ((end > splat_int(from)) & (begin < splat_int(to)) & (begin < end)) | (most > nothing);
+    const auto sees = either(both(both(end > splat_int(from), begin < splat_int(to)), begin < end), most > nothing);
     const vf shift = sees ? most : splat(0);
     vf sum = splat(0);
     for (s = from; s < to; ++s) {
@@ -265,7 +265,7 @@ struct AttentionRows : TileProduct {
 
   /// The scores of key s where they are seen, else -inf, which is written in their place.
   LLM_SIMD static vf hidden(float* scores, std::int32_t s, vi begin, vi end) {
-    const auto seen = (splat_int(s) >= begin) & (splat_int(s) < end);
+    const auto seen = both(splat_int(s) >= begin, splat_int(s) < end);
     const vf score = seen ? load(scores) : splat(-std::numeric_limits<float>::infinity());
     store(scores, score);
     return score;

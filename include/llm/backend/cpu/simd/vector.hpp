@@ -19,6 +19,8 @@ LLM_SIMD vf splat(float x) { return x - vf{}; }
 LLM_SIMD vi splat_int(std::int32_t x) { return x - vi{}; }
 LLM_SIMD vf as_float(vi v) { return (vf)v; }
 LLM_SIMD vi as_int(vf v) { return (vi)v; }
+LLM_SIMD vi both(vi a, vi b) { return a & b; }
+LLM_SIMD vi either(vi a, vi b) { return a | b; }
 
 LLM_SIMD vf load(const float* p) { return *reinterpret_cast<const vf_anywhere*>(p); }
 LLM_SIMD void store(float* p, vf v) { *reinterpret_cast<vf_anywhere*>(p) = v; }
@@ -141,6 +143,8 @@ LLM_SIMD vf splat(float x) { return x; }
 LLM_SIMD vi splat_int(std::int32_t x) { return x; }
 LLM_SIMD vf as_float(vi v) { return std::bit_cast<float>(v); }
 LLM_SIMD vi as_int(vf v) { return std::bit_cast<std::int32_t>(v); }
+LLM_SIMD bool both(bool a, bool b) { return a && b; }
+LLM_SIMD bool either(bool a, bool b) { return a || b; }
 LLM_SIMD vf load(const float* p) { return *p; }
 LLM_SIMD vf load(const bf16* p) { return *p; }
 LLM_SIMD vf load(const f16* p) { return *p; }
