@@ -91,6 +91,29 @@ def report_few_rows(samples):
     return table(("format", "rows", "time", "GB/s", "of the read bandwidth"), rows)
 
 
+# ---- one piece of work beside its peers
+
+
+def measure_beside_peers(samples, bench, program, name, peers, rounds):
+    """Adds samples of the work called `name`: ours, in turn with PyTorch's and with those of the other peers."""
+    sides = bench.ours(program, f"^limit|^{name}/") + bench.peers.pytorch([name], bench.repetitions)
+    for peer in peers:
+        sides += bench.peers.other(peer, name, bench.repetitions)
+    take_turns(samples, sides, rounds)
+
+
+def verdicts_of_work(samples, name, work, ideal_of, target, peers):
+    """The rows of that work, when it was measured: beside its ideal time, and beside each peer that was measured."""
+    ours = samples.seconds("ours", name)
+    if ours is None:
+        return
+    yield limit_row(work, ours, ideal_of(samples, name), target)
+    for peer, wanted in peers.items():
+        seconds = samples.seconds(peer, name)
+        if seconds:
+            yield peer_row(work, ours, peer, seconds, wanted)
+
+
 # ---- training step
 
 STEPS = (  # model, type, peers with the ratio that is wanted
@@ -109,11 +132,7 @@ def measure_steps(wanted_model, bench):
     for model, kind, peers in STEPS:
         if model != wanted_model:
             continue
-        name = f"step/{model}/{kind}"
-        sides = bench.ours("train_step", f"^limit|^{name}/") + bench.peers.pytorch([name], bench.repetitions)
-        for peer in peers:
-            sides += bench.peers.other(peer, name, bench.repetitions)
-        take_turns(samples, sides, 1 if model == "seed_502m" else bench.rounds)
+        measure_beside_peers(samples, bench, "train_step", f"step/{model}/{kind}", peers, 1 if model == "seed_502m" else bench.rounds)
     return samples
 
 
@@ -126,15 +145,8 @@ def ideal_step(samples, name):
 def step_verdicts(samples):
     for model, kind, peers in STEPS:
         name, work = f"step/{model}/{kind}", f"step of {model}, {kind}"
-        ours = samples.seconds("ours", name)
-        if ours is None:
-            continue
-        yield limit_row(work, ours, ideal_step(samples, name), IDEAL_TARGET if kind == "f32" else None)
-        for peer, wanted in peers.items():
-            seconds = samples.seconds(peer, name)
-            if seconds:
-                yield peer_row(work, ours, peer, seconds, wanted)
-        if model == "seed_502m" and kind == "f32":
+        yield from verdicts_of_work(samples, name, work, ideal_step, IDEAL_TARGET if kind == "f32" else None, peers)
+        if model == "seed_502m" and kind == "f32" and samples.seconds("ours", name):
             yield from memory_verdicts(samples, name)
 
 
@@ -178,11 +190,7 @@ def measure_inference(wanted_model, bench, kind_of_work, plan, suffix):
     for model, kind, _target, peers in plan:
         if model != wanted_model:
             continue
-        name = f"{kind_of_work}/{model}/{kind}{suffix}"
-        sides = bench.ours("decode", f"^limit|^{name}/") + bench.peers.pytorch([name], bench.repetitions)
-        for peer in peers:
-            sides += bench.peers.other(peer, name, bench.repetitions)
-        take_turns(samples, sides, bench.rounds)
+        measure_beside_peers(samples, bench, "decode", f"{kind_of_work}/{model}/{kind}{suffix}", peers, bench.rounds)
     return samples
 
 
@@ -198,14 +206,7 @@ def measure_prefill(model, bench):
 def inference_verdicts(kind_of_work, plan, suffix, ideal_of, samples):
     for model, kind, target, peers in plan:
         name, work = f"{kind_of_work}/{model}/{kind}{suffix}", f"{kind_of_work} {model}, {kind}"
-        ours = samples.seconds("ours", name)
-        if ours is None:
-            continue
-        yield limit_row(work, ours, ideal_of(samples, name), target)
-        for peer, wanted in peers.items():
-            seconds = samples.seconds(peer, name)
-            if seconds:
-                yield peer_row(work, ours, peer, seconds, wanted)
+        yield from verdicts_of_work(samples, name, work, ideal_of, target, peers)
 
 
 def ideal_decode(samples, name, side="ours"):

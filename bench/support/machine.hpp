@@ -115,16 +115,14 @@ class ReadRun {
     return a + b + c + d;
   }
 
-  void refuse_big_pages();
+  void refuse_big_pages() {
+#if defined(__linux__) && defined(MADV_NOHUGEPAGE)
+    madvise(memory_.get(), bytes, MADV_NOHUGEPAGE);
+#endif
+  }
 
   std::unique_ptr<void, Release> memory_;
 };
-
-inline void ReadRun::refuse_big_pages() {
-#if defined(__linux__) && defined(MADV_NOHUGEPAGE)
-  madvise(memory_.get(), bytes, MADV_NOHUGEPAGE);
-#endif
-}
 
 /// The most bytes a second that all threads can read from memory, in the pages that tensors lie in.
 inline double read_bandwidth() {

@@ -13,12 +13,6 @@ using namespace llm_test;
 
 namespace {
 
-constexpr llm::Config tied = [] {
-  llm::Config c = tiny;
-  c.tie_embeddings = true;
-  return c;
-}();
-
 template <class Model>
 void backward(const Model& model, std::int64_t batch, std::int64_t chunk_bytes) {
   constexpr std::int64_t length = 12;

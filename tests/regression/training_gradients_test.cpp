@@ -15,12 +15,6 @@ using namespace llm_test;
 
 namespace {
 
-constexpr llm::Config tied = [] {
-  llm::Config c = tiny;
-  c.tie_embeddings = true;
-  return c;
-}();
-
 using Double = llm::LLM<tiny, llm::Trainable<double>>;
 using TiedDouble = llm::LLM<tied, llm::Trainable<double>>;
 using Float = llm::LLM<tiny>;

@@ -20,6 +20,11 @@ inline constexpr llm::Config tiny{.vocab_size = 31,
                                   .ffn_dim = 24,
                                   .max_seq_len = 16,
                                   .qk_norm = true};
+inline constexpr llm::Config tied = [] {
+  llm::Config c = tiny;
+  c.tie_embeddings = true;
+  return c;
+}();
 
 /// Tokens that can be learned: each follows from the one before, with some noise.
 inline std::vector<llm::Token> learnable_tokens(std::int64_t count, std::int64_t vocab_size) {

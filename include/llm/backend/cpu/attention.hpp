@@ -128,7 +128,7 @@ void attention_forward(const AttentionArgs& a, const T* q, const KV* k, const KV
   } else {
     if (a.T == 1) return attention_decode(a, q, k, v, y, lse);
     const AttentionCall<T, KV> call{a, q, k, v, y, lse};
-    const std::int64_t blocks = (a.T + tile_size - 1) / tile_size, heads = a.B * a.K, group = a.H / a.K;
+    const std::int64_t blocks = ceil_div(a.T, tile_size), heads = a.B * a.K, group = a.H / a.K;
     parallel_for(heads * blocks, group * (std::min)(a.T, tile_size) * a.S * a.E * 2 / products_per_work, [&](std::int64_t task) {
       const std::int64_t block = balanced(task % blocks, blocks), b = task / blocks / a.K, kv_head = task / blocks % a.K;
       with_vectors([&](auto kernels) { ForwardTask<decltype(kernels), T, KV>(call, b, kv_head, block * tile_size).run(); });

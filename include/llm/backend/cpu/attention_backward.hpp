@@ -36,7 +36,7 @@ struct AttentionGradient {
 /// which are seen by many queries and by few.
 inline std::int64_t gradient_parts(const AttentionArgs& a) {
   constexpr std::int64_t enough_tasks = 8;
-  const std::int64_t key_tiles = (a.S + tile_size - 1) / tile_size;
+  const std::int64_t key_tiles = ceil_div(a.S, tile_size);
   std::int64_t parts = 1;
   while (a.B * a.K * parts < enough_tasks && (parts == 1 ? 2 : 4 * parts) <= key_tiles) parts *= 2;
   return parts;

@@ -122,7 +122,7 @@ template <class T, class KV>
 void attention_decode(const AttentionArgs& a, const T* q, const KV* k, const KV* v, T* y, float* lse) {
   std::int64_t longest = a.S;
   if (a.kv_lengths != nullptr) longest = a.B == 0 ? 0 : *std::max_element(a.kv_lengths, a.kv_lengths + a.B);
-  const std::int64_t splits = (std::max)(std::int64_t{1}, (longest + split - 1) / split);
+  const std::int64_t splits = (std::max)(std::int64_t{1}, ceil_div(longest, split));
   const DecodePlan plan(a, splits, sizeof(KV));
   const SplitResults results{workspace<float>(Slot::shared, a.B * a.H * splits * (a.E + 2)), splits, a.E};
   const float* queries = widened(dense(q, a.E), a.B * a.H, a.E, Slot::tile).data;

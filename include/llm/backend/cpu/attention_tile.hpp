@@ -1,4 +1,4 @@
-// What attention's forward pass and gradient share: the view of a tile, operands in a task's workspace, the order of tasks.
+// What attention's forward pass and gradient share: the view of a tile, operands in a task's workspace.
 #pragma once
 
 #include <algorithm>
@@ -7,13 +7,14 @@
 
 #include <llm/backend/concept.hpp>
 #include <llm/backend/cpu/attention_view.hpp>
+#include <llm/backend/cpu/blocks.hpp>
 #include <llm/backend/cpu/workspace.hpp>
 #include <llm/backend/reference/reference.hpp>
 
 namespace llm::cpu {
 
 /// E rounded up so that whole vectors of any instruction set fit.
-constexpr std::int64_t padded_width(std::int64_t E) { return (E + 15) / 16 * 16; }
+constexpr std::int64_t padded_width(std::int64_t E) { return round_up(E, 16); }
 
 /// Whether rows of E elements of type T can be read and written as whole vectors of floats where they are.
 template <class T>

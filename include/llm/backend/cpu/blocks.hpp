@@ -14,7 +14,7 @@ constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_di
 struct EvenBlocks {
   std::int64_t count, least, larger;
 
-  EvenBlocks(std::int64_t n, std::int64_t most) : EvenBlocks((n + most - 1) / most, n, 0) {}
+  EvenBlocks(std::int64_t n, std::int64_t most) : EvenBlocks(ceil_div(n, most), n, 0) {}
   /// The same in a given number of blocks.
   static EvenBlocks of(std::int64_t count, std::int64_t n) { return {count, n, 0}; }
 

@@ -87,7 +87,7 @@ double sum(const T* x, std::int64_t n) {
   for_elements<T>(n, 1, [&](auto kernels, std::int64_t i, std::int64_t count) {
     sums[i / elements_per_block] = kernels.template sum<T>(x + i, count);
   });
-  return reference::sum(sums, n / elements_per_block + (n % elements_per_block != 0));  // in the order of the blocks
+  return reference::sum(sums, ceil_div(n, elements_per_block));  // in the order of the blocks
 }
 
 template <class T>

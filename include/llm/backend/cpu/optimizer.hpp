@@ -21,7 +21,7 @@ class PartBlocks {
   PartBlocks(const Part* parts, std::int64_t count) : count_(count), first_(workspace<std::int64_t>(Slot::rows, count + 1)) {
     std::int64_t elements = first_[0] = 0;
     for (std::int64_t i = 0; i < count; ++i) {
-      first_[i + 1] = first_[i] + (parts[i].n + elements_per_block - 1) / elements_per_block;
+      first_[i + 1] = first_[i] + ceil_div(parts[i].n, elements_per_block);
       elements += parts[i].n;
     }
     blocks_ = first_[count];

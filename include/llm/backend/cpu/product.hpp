@@ -16,6 +16,7 @@
 //   multiply(M, cols, K, left, panel, wide, before, before_stride, c, c_stride, ahead)
 //                                   c = before + left * panel in float, for at most block_cols columns, and fetches `ahead`
 //   stores<C>                       whether c may be of type C
+//   dot_rows, Weights<float>        as of DotRows, for kernels of float
 #pragma once
 
 #include <algorithm>

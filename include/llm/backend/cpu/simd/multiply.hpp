@@ -12,10 +12,10 @@ struct Multiply {
   template <class C>
   static constexpr bool stores = std::is_same_v<C, float>;
 
-  static constexpr std::int64_t padded(std::int64_t cols) { return (cols + width - 1) / width * width; }
+  static constexpr std::int64_t padded(std::int64_t cols) { return round_up(cols, width); }
 
-  /// c[M, cols] = before + a[M, K] b for at most block_cols columns: `panel` is b in rows of `wide` floats. `before` may be null, c
-  /// itself, or one row (stride 0). C is float, or bf16 where the unit can store it.
+  /// c[M, cols] = before + a[M, K] b for at most block_cols columns: `panel` is b in rows of `wide` floats. `before` is rows of
+  /// floats, which may be c itself, one row for all (stride 0), or null. C is float, or bf16 where the unit can store it.
   template <class C>
   LLM_KERNEL static void multiply(std::int64_t M, std::int64_t cols, std::int64_t K, LeftView<float> a, const float* panel,
                                   std::int64_t wide, const float* before, std::int64_t before_stride, C* c, std::int64_t c_stride,

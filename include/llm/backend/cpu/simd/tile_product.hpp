@@ -20,7 +20,7 @@ struct TileProduct {
   static constexpr std::int32_t columns_from(std::int32_t i) { return i / column_unit * column_unit; }
   static constexpr std::int32_t columns_to(std::int32_t i) { return columns_from(i + column_unit - 1); }
 
-  static constexpr std::int32_t vectors_of(std::int64_t n) { return static_cast<std::int32_t>((n + width - 1) / width); }
+  static constexpr std::int32_t vectors_of(std::int64_t n) { return static_cast<std::int32_t>(ceil_div(n, width)); }
 
   /// c[i, :] for at most tile_rows rows i and a number of vectors: the sum over k < K, in order, of a(i, k) times row k of b. a(i, k) is
   /// a[i * a_stride + k], or with Columns a[k * a_stride + i], of which a whole block of rows can be read.
