@@ -1,5 +1,6 @@
 // A schedule in place of its learning rate.
-// expect: llm::AdamW::step\(lr, max_grad_norm\): the learning rate of this step comes first, a number, then at most the norm that gradients are clipped to \(hint:
+// expect: llm::AdamW::step\(lr, max_grad_norm\): the learning rate of this step comes first, a number, then at most the norm
+// expect: that gradients are clipped to \(hint:
 // expect: WarmupCosine
 #include <llm/model.hpp>
 #include <llm/train/adamw.hpp>

@@ -1,6 +1,10 @@
 // Loops on several threads: who runs them, what happens when a thread does not run, throws, ends or is not there.
 #include <support/catch.hpp>
 
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
 #include <llm/backend/cpu/parallel.hpp>
 
 #if defined(_OPENMP) && defined(__linux__)
@@ -9,17 +13,65 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <mutex>
 #include <set>
-#include <stdexcept>
 #include <thread>
-#include <vector>
 
 #include <llm/backend/cpu/optimizer.hpp>
 #include <llm/backend/cpu/workspace.hpp>
+#endif
+
+namespace {
+
+constexpr std::int64_t large = 1 << 20;  // work of an index for which a sleeping thread is woken
+
+struct ThreadCount {
+  explicit ThreadCount(int threads) { llm::set_num_threads(threads); }
+  ~ThreadCount() { llm::set_num_threads(0); }
+};
+
+/// How often each index of a loop is visited.
+std::vector<int> visits(std::int64_t count, std::int64_t work) {
+  std::vector<std::atomic<int>> found(static_cast<std::size_t>(count));
+  llm::cpu::parallel_for(count, work, [&](std::int64_t i) { ++found[static_cast<std::size_t>(i)]; });
+  return {found.begin(), found.end()};
+}
+
+}  // namespace
+
+TEST_CASE("a loop visits each index once, with any number of threads [threads]") {
+  for (const int threads : {1, 2, 3, 5}) {
+    const ThreadCount use(threads);
+    for (const std::int64_t count : {1, 2, 3, 4, 7, 64, 1000})
+      for (const std::int64_t work : {std::int64_t{0}, std::int64_t{100}, large}) {
+        INFO(threads << " threads, " << count << " indices of " << work);
+        CHECK(visits(count, work) == std::vector<int>(static_cast<std::size_t>(count), 1));
+      }
+  }
+  CHECK(visits(100000, 10) == std::vector<int>(100000, 1));
+  llm::cpu::parallel_for(0, large, [](std::int64_t) { FAIL("there is no index"); });
+}
+
+TEST_CASE("an exception of any thread reaches the caller, and the next loop runs [threads]") {
+  for (const int threads : {1, 2, 4}) {
+    const ThreadCount use(threads);
+    for (int thrower = 0; thrower < 40; ++thrower) {
+      const auto loop = [&] {
+        llm::cpu::parallel_for(40, large, [&](std::int64_t i) {
+          if (i == thrower) throw std::runtime_error("one");
+        });
+      };
+      CHECK_THROWS_AS(loop(), std::runtime_error);
+    }
+    const auto all = [] { llm::cpu::parallel_for(40, large, [](std::int64_t) { throw std::runtime_error("all"); }); };
+    CHECK_THROWS_AS(all(), std::runtime_error);
+    CHECK(visits(40, large) == std::vector<int>(40, 1));
+  }
+}
+
+#if defined(_OPENMP) && defined(__linux__)
 
 #if defined(__SANITIZE_THREAD__)
 #define LLM_FORKS 0
@@ -34,21 +86,7 @@
 
 namespace {
 
-constexpr std::int64_t large = 1 << 20;  // work of an index for which a sleeping thread is woken
-
-struct ThreadCount {
-  explicit ThreadCount(int threads) { llm::set_num_threads(threads); }
-  ~ThreadCount() { llm::set_num_threads(0); }
-};
-
 void rest(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
-
-/// How often each index of a loop is visited.
-std::vector<int> visits(std::int64_t count, std::int64_t work) {
-  std::vector<std::atomic<int>> found(static_cast<std::size_t>(count));
-  llm::cpu::parallel_for(count, work, [&](std::int64_t i) { ++found[static_cast<std::size_t>(i)]; });
-  return {found.begin(), found.end()};
-}
 
 /// The threads that run a loop of `count` indices.
 std::set<pthread_t> threads_of_loop(std::int64_t count, std::int64_t work, int milliseconds) {
@@ -76,23 +114,6 @@ std::size_t threads_of_process() {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) count += entry.exists();
   return count;
 }
-
-}  // namespace
-
-TEST_CASE("a loop visits each index once, with any number of threads [threads]") {
-  for (const int threads : {1, 2, 3, 5}) {
-    const ThreadCount use(threads);
-    for (const std::int64_t count : {1, 2, 3, 4, 7, 64, 1000})
-      for (const std::int64_t work : {std::int64_t{0}, std::int64_t{100}, large}) {
-        INFO(threads << " threads, " << count << " indices of " << work);
-        CHECK(visits(count, work) == std::vector<int>(static_cast<std::size_t>(count), 1));
-      }
-  }
-  CHECK(visits(100000, 10) == std::vector<int>(100000, 1));
-  llm::cpu::parallel_for(0, large, [](std::int64_t) { FAIL("there is no index"); });
-}
-
-namespace {
 
 std::atomic<int> stopped{0};
 std::atomic<bool> go_on{false};
@@ -127,23 +148,6 @@ TEST_CASE("a sleeping thread is not woken for one small loop, but for many [thre
   int loops = 2;
   while (threads_of_loop(2, small, 1).size() == 1 && loops < 1000) ++loops;
   CHECK(loops < 1000);
-}
-
-TEST_CASE("an exception of any thread reaches the caller, and the next loop runs [threads]") {
-  for (const int threads : {1, 2, 4}) {
-    const ThreadCount use(threads);
-    for (int thrower = 0; thrower < 40; ++thrower) {
-      const auto loop = [&] {
-        llm::cpu::parallel_for(40, large, [&](std::int64_t i) {
-          if (i == thrower) throw std::runtime_error("one");
-        });
-      };
-      CHECK_THROWS_AS(loop(), std::runtime_error);
-    }
-    const auto all = [] { llm::cpu::parallel_for(40, large, [](std::int64_t) { throw std::runtime_error("all"); }); };
-    CHECK_THROWS_AS(all(), std::runtime_error);
-    CHECK(visits(40, large) == std::vector<int>(40, 1));
-  }
 }
 
 TEST_CASE("a loop inside a loop, or inside a parallel region, stays on its thread [threads]") {
