@@ -77,13 +77,6 @@ struct Multiply {
     }
   }
 
-  template <int V>
-  LLM_SIMD static void add_products(vf (&sums)[V], vf a, const vf (&b)[V]) {
-    sums[0] = Unit::add_products(sums[0], a, b[0]);
-    if constexpr (V > 1) sums[1] = Unit::add_products(sums[1], a, b[1]);
-    if constexpr (V > 2) sums[2] = Unit::add_products(sums[2], a, b[2]);
-  }
-
   template <int Rows, int V, class C, std::size_t... I>
   LLM_SIMD static void multiply_block(std::int64_t K, const Block<C>& x, Ahead& ahead, std::index_sequence<I...>) {
     vf sums[Rows][V] = {};
@@ -97,10 +90,8 @@ struct Multiply {
       ahead.fetch(x.lines);
       for (const std::int64_t end = (std::min)(k + strip, K); k < end; ++k) {
         vf b[V];
-        b[0] = load(panel);
-        if constexpr (V > 1) b[1] = load(panel + width);
-        if constexpr (V > 2) b[2] = load(panel + 2 * width);
-        (add_products<V>(sums[I], splat(a[at[I]]), b), ...);
+        load_row(b, panel);
+        (add_products<Unit>(sums[I], splat_from(a + at[I]), b), ...);
         panel += x.wide;
         a += x.depth_stride;
       }

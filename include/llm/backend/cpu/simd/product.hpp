@@ -10,12 +10,6 @@ LLM_SIMD void transpose_square(const T* from, std::int64_t stride, std::int64_t 
   (store(to + static_cast<std::int64_t>(I) * to_stride, rows[I]), ...);
 }
 
-/// Products of floats.
-struct Floats {
-  LLM_SIMD static vf add_products(vf sums, vf a, vf b) { return multiply_add(a, b, sums); }
-  LLM_SIMD static void put(float* p, vf v, std::int64_t left) { store(p, v, left); }
-};
-
 struct Product : Multiply<Floats> {
   using Packed = float;
   static constexpr std::int64_t depth_unit = 1;

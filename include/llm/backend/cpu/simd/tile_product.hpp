@@ -89,23 +89,14 @@ struct TileProduct {
     }
   };
 
-  template <int V>
-  LLM_SIMD static void add_products(vf (&sums)[V], vf a, const vf (&b)[V]) {
-    sums[0] = multiply_add(a, b[0], sums[0]);
-    if constexpr (V > 1) sums[1] = multiply_add(a, b[1], sums[1]);
-    if constexpr (V > 2) sums[2] = multiply_add(a, b[2], sums[2]);
-  }
-
   template <int V, class Left, std::size_t... I>
   LLM_SIMD static void sum_products(vf (&sums)[R][V], std::int64_t K, const Left& left, const float* b, std::int64_t b_stride,
                                     std::index_sequence<I...>) {
     for (std::int64_t k = 0; k < K; ++k) {
       vf row[V];
-      row[0] = load(b);
-      if constexpr (V > 1) row[1] = load(b + width);
-      if constexpr (V > 2) row[2] = load(b + 2 * width);
+      load_row(row, b);
       b += b_stride;
-      (add_products<V>(sums[I], splat(left.template at<static_cast<int>(I)>(k)), row), ...);
+      (add_products<Floats>(sums[I], splat(left.template at<static_cast<int>(I)>(k)), row), ...);
     }
   }
 

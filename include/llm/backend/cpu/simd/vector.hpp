@@ -11,6 +11,7 @@ typedef float vf __attribute__((vector_size(LLM_SIMD_WIDTH * 4)));
 typedef std::int32_t vi __attribute__((vector_size(LLM_SIMD_WIDTH * 4)));
 typedef std::uint32_t vu __attribute__((vector_size(LLM_SIMD_WIDTH * 4)));
 typedef std::uint16_t vh __attribute__((vector_size(LLM_SIMD_WIDTH * 2)));
+typedef float float_anywhere __attribute__((aligned(2), may_alias));
 typedef float vf_anywhere __attribute__((vector_size(LLM_SIMD_WIDTH * 4), aligned(4), may_alias));
 typedef std::int8_t vc_anywhere __attribute__((vector_size(LLM_SIMD_WIDTH), aligned(1), may_alias));
 typedef std::uint16_t vh_anywhere __attribute__((vector_size(LLM_SIMD_WIDTH * 2), aligned(2), may_alias));
@@ -23,6 +24,8 @@ LLM_SIMD vi both(vi a, vi b) { return a & b; }
 LLM_SIMD vi either(vi a, vi b) { return a | b; }
 
 LLM_SIMD vf load(const float* p) { return *reinterpret_cast<const vf_anywhere*>(p); }
+/// A vector of one number, or of the bits of two bf16 numbers that lie at p.
+LLM_SIMD vf splat_from(const float* p) { return splat(*reinterpret_cast<const float_anywhere*>(p)); }
 LLM_SIMD void store(float* p, vf v) { *reinterpret_cast<vf_anywhere*>(p) = v; }
 
 // Widening loads: one instruction on x86, for which g++ 12 makes half a dozen out of __builtin_convertvector.
@@ -241,6 +244,27 @@ LLM_SIMD void store(T* p, vf v, std::int64_t left) {
 template <class T>
 LLM_SIMD void store(T* p, vf v, std::int64_t left, bool add) {
   store(p, add ? load(p, left) + v : v, left);
+}
+
+/// The unit of products of floats; those of other numbers are made of other units, see multiply.hpp.
+struct Floats {
+  LLM_SIMD static vf add_products(vf sums, vf a, vf b) { return multiply_add(a, b, sums); }
+  LLM_SIMD static void put(float* p, vf v, std::int64_t left) { store(p, v, left); }
+};
+
+// A row of at most three vectors of a product, written out: in a loop g++ keeps it in memory.
+template <int V>
+LLM_SIMD void load_row(vf (&row)[V], const float* p) {
+  row[0] = load(p);
+  if constexpr (V > 1) row[1] = load(p + width);
+  if constexpr (V > 2) row[2] = load(p + 2 * width);
+}
+/// Adds what the units of a and of each vector of the row give.
+template <class Unit, int V>
+LLM_SIMD void add_products(vf (&sums)[V], vf a, const vf (&row)[V]) {
+  sums[0] = Unit::add_products(sums[0], a, row[0]);
+  if constexpr (V > 1) sums[1] = Unit::add_products(sums[1], a, row[1]);
+  if constexpr (V > 2) sums[2] = Unit::add_products(sums[2], a, row[2]);
 }
 
 #endif
