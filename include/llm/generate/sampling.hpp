@@ -65,6 +65,10 @@ class Sampler {
   /// when they hold NaN or +inf or only -inf, llm::ValueError for a previous id outside the vocabulary; a call that throws
   /// draws no random number.
   std::int32_t sample(std::span<const float> logits, std::span<const std::int32_t> previous = {}) {
+    if (greedy() && options_.repetition_penalty == 1.0f) {
+      check(logits);
+      return warp::argmax(logits);
+    }
     warp_logits(logits, previous);
     if (greedy()) return warp::argmax(scores_);
     const double total = warp::exp_weights(scores_, weights_);
@@ -102,10 +106,14 @@ class Sampler {
  private:
   bool greedy() const { return options_.temperature <= 0.0f; }
 
-  void warp_logits(std::span<const float> logits, std::span<const std::int32_t> previous) {
+  void check(std::span<const float> logits) const {
     if (logits.size() != scores_.size())
       throw ShapeError(detail::concat("llm::Sampler: got ", logits.size(), " logits, expected vocab_size = ", scores_.size()));
     warp::check_logits(logits);
+  }
+
+  void warp_logits(std::span<const float> logits, std::span<const std::int32_t> previous) {
+    check(logits);
     std::copy(logits.begin(), logits.end(), scores_.begin());
     warp::repetition_penalty(logits, previous, options_.repetition_penalty, scores_);
     if (greedy()) return;  // every further step keeps the most probable token

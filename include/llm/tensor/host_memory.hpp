@@ -15,7 +15,7 @@ struct HostMemory {
   /// A cache line, and the widest vector register.
   static constexpr std::size_t alignment = 64;
   /// Blocks from this size on lie in big pages where the system gives them.
-  static constexpr std::size_t big_block = 2 * detail::big_page;
+  static constexpr std::size_t big_block = detail::big_page;
 
   /// `bytes` bytes of uninitialised memory, 64-byte aligned; never null, not even for 0 bytes. Throws llm::Error naming the bytes asked
   /// for.

@@ -127,14 +127,42 @@ TEST_CASE("products with stored weights agree with the reference") {
   check_stored<double>(llm::DType::q8_0, {3, 4, 64});
 }
 
+namespace {
+
+/// f(x, y, M) multiplies M rows; the rows of 1 to 8 together have the bits of each alone.
+template <class T, class F>
+void check_rows_alone(std::int64_t N, std::int64_t K, const F& f) {
+  const auto x = random_values<T>(8 * K, 1);
+  std::vector<T> alone(static_cast<std::size_t>(8 * N));
+  for (std::int64_t m = 0; m < 8; ++m) f(x.data() + m * K, alone.data() + m * N, 1);
+  for (std::int64_t M = 2; M <= 8; ++M) {
+    std::vector<T> together(static_cast<std::size_t>(M * N));
+    f(x.data(), together.data(), M);
+    INFO("rows " << M << ", N " << N << ", K " << K);
+    CHECK(bits(together) == bits(std::vector<T>(alone.begin(), alone.begin() + M * N)));
+  }
+}
+
+}  // namespace
+
 TEST_CASE("a row of a small batch has the bits of the row alone") {
   for_each_isa([] {
-    const std::int64_t N = 37, K = 75;
-    const auto x = random_values<float>(8 * K, 1), w = random_values<float>(N * K, 2);
-    std::vector<float> together(static_cast<std::size_t>(8 * N)), alone(together.size());
-    llm::Cpu::linear_forward<float>(x.data(), w.data(), nullptr, together.data(), 8, N, K);
-    for (std::int64_t m = 0; m < 8; ++m)
-      llm::Cpu::linear_forward<float>(x.data() + m * K, w.data(), nullptr, alone.data() + m * N, 1, N, K);
-    CHECK(bits(together) == bits(alone));
+    for (const std::int64_t N : {1, 37, 50})
+      for (const std::int64_t K : {3, 75, 160}) {
+        const auto w = random_values<float>(N * K, 2), bias = random_values<float>(N, 3);
+        const auto narrow = random_values<llm::bf16>(N * K, 2);
+        check_rows_alone<float>(
+            N, K, [&](const float* x, float* y, std::int64_t M) { llm::Cpu::linear_forward<float>(x, w.data(), bias.data(), y, M, N, K); });
+        check_rows_alone<llm::bf16>(N, K, [&](const llm::bf16* x, llm::bf16* y, std::int64_t M) {
+          llm::Cpu::linear_forward<llm::bf16>(x, narrow.data(), nullptr, y, M, N, K);
+        });
+      }
+    for (const llm::DType format : {llm::DType::f16, llm::DType::q8_0}) {
+      const std::int64_t N = 37, K = 160;
+      const auto w = stored(format, random_values<float>(N * K, 2), N, K);
+      check_rows_alone<float>(N, K, [&](const float* x, float* y, std::int64_t M) {
+        llm::Cpu::linear_forward_stored<float>(x, format, w.data(), nullptr, y, M, N, K);
+      });
+    }
   });
 }

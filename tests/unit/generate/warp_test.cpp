@@ -193,3 +193,36 @@ TEST_CASE("exp_weights is stable and gives removed tokens exactly nothing") {
   CHECK(weights == Scores{1.0f, 0.0f, 0.0f, 1.0f});
   CHECK(llm::warp::exp_weights(Scores{-1e4f, -1e4f, -inf, -inf}, weights) == 2.0);
 }
+
+TEST_CASE("exp_weights is exact to the last place over the whole range") {
+  Scores scores;
+  for (int i = 0; i <= 110000; ++i) scores.push_back(-0.001f * static_cast<float>(i));
+  Scores weights(scores.size());
+  const double total = llm::warp::exp_weights(scores, weights);
+  double expected_total = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const double expected = std::exp(static_cast<double>(scores[i]));
+    expected_total += expected;
+    const double place =
+        static_cast<double>(std::nextafter(static_cast<float>(expected), inf)) - static_cast<double>(static_cast<float>(expected));
+    if (std::abs(static_cast<double>(weights[i]) - expected) > place) FAIL("exp(" << scores[i] << ") is " << weights[i]);
+  }
+  CHECK(weights[0] == 1.0f);
+  CHECK(weights.back() == 0.0f);
+  CHECK(total == Approx(expected_total).epsilon(1e-7));
+}
+
+TEST_CASE("top_k selects what a full sort selects, for few and for many of a large vocabulary [topk]") {
+  llm::Rng rng(4);
+  for (const std::int64_t k : {1, 2, 17, 62, 63, 200, 999}) {
+    Scores scores(1000);
+    for (float& score : scores) score = static_cast<float>(rng.below(300));  // with ties
+    for (std::size_t i = 0; i < scores.size(); i += 7) scores[i] = -inf;
+    Scores sorted = scores;
+    std::sort(sorted.begin(), sorted.end(), [](float a, float b) { return a > b; });
+    std::vector<std::int32_t> expected;
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      if (scores[i] != -inf && scores[i] >= sorted[static_cast<std::size_t>(k - 1)]) expected.push_back(static_cast<std::int32_t>(i));
+    CHECK(top_k(scores, k) == expected);
+  }
+}

@@ -17,7 +17,7 @@ inline constexpr std::int64_t few_rows = 8;
 /// f(kernels, x in float, first output, outputs) for each block of outputs.
 template <class T, class F>
 void for_outputs(std::int64_t M, std::int64_t N, std::int64_t K, const T* x, const F& f) {
-  constexpr std::int64_t some = 32;
+  constexpr std::int64_t some = 24;
   const Matrix<float> wide = widened(dense(x, K), M, K, Slot::shared);
   parallel_blocks(N, some, K / 4, [&](std::int64_t begin, std::int64_t end) {
     with_vectors([&](auto kernels) { f(kernels, wide.data, begin, end - begin); });

@@ -78,6 +78,7 @@ void linear_forward_stored(const T* x, DType format, const void* w, const T* bia
     if (format == DType::bf16 && M <= few_rows) return few_rows_forward(x, static_cast<const bf16*>(w), bias, y, M, N, K);
     if constexpr (std::is_same_v<T, bf16>)
       if (format == DType::bf16) return linear_forward(x, static_cast<const bf16*>(w), bias, y, M, N, K);
+    if (format == DType::f16 && M <= few_rows) return few_rows_forward(x, static_cast<const f16*>(w), bias, y, M, N, K);
     if (M <= few_rows) return few_rows_forward_stored(x, stored, bias, y, M, N);
     product(M, N, K, dense(x, K), stored, Output<T>{y, N, bias, false});
   }
