@@ -13,6 +13,9 @@ diagnostic. With it there must be exactly one error, whose sentence ends within 
 that sentence; the others may match its notes. Source excerpts, paths and line numbers are not matched, so a number counts only when the
 compiler says it.
 
+The right twins of all cases are compiled in one file, each in a namespace of its own behind the headers of all: the headers are most of the
+work. What they say there, if anything, is of no account: then each is compiled by itself.
+
 Exit status: 0 all right, 1 a case failed, 77 nothing to do (no such compiler, no case for it).
 """
 import argparse
@@ -78,21 +81,55 @@ def parse(source):
     return expects, bool(re.search(r"^// nvcc: yes$", text, re.M)), bool(re.search(r"^// codegen: yes$", text, re.M))
 
 
-def check(compiler, source, includes, expects, codegen):
+def compile_file(compiler, source, includes, codegen, must_fail):
+    with tempfile.TemporaryDirectory() as scratch:
+        done = subprocess.run(command(compiler, source, includes, codegen, must_fail, scratch), stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+    return done.returncode, done.stdout
+
+
+INCLUDE = re.compile(r"^#include <.+>$", re.M)
+
+
+def joins_others(source):
+    """Whether a case's code may stand in a namespace behind the headers of others: it defines no macros, and is not about code generation."""
+    text = source.read_text(encoding="utf-8")
+    directives = re.findall(r"^\s*#\s*(\w+)(.*)$", text, re.M)
+    plain = {("ifdef", " LLM_MUST_FAIL"), ("else", ""), ("endif", "")}
+    return not parse(source)[2] and all((word, rest) in plain or word == "include" for word, rest in directives)
+
+
+def twins_together(sources):
+    """One program of the right twins of many cases."""
+    texts = [source.read_text(encoding="utf-8") for source in sources]
+    lines = list(dict.fromkeys(line for text in texts for line in INCLUDE.findall(text)))
+    for i, (source, text) in enumerate(zip(sources, texts)):
+        body = INCLUDE.sub("", text)  # lines keep their numbers
+        lines.append(f'namespace case_{i} {{\n#line 1 "{source.as_posix()}"\n{body}\n}}')
+    return "\n".join(lines) + "\n"
+
+
+def right_together(compiler, sources, includes):
+    """Those of the cases whose right twins are known to compile without any diagnostic."""
+    together = [source for source in sources if joins_others(source)]
+    if len(together) < 2:
+        return set()
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "twins.cpp"
+        program.write_text(twins_together(together), encoding="utf-8")
+        status, output = compile_file(compiler, program, includes, codegen=False, must_fail=False)
+    return set() if status != 0 or output.strip() else set(together)
+
+
+def check(compiler, source, includes, expects, codegen, twin_is_right=False):
     """Returns a list of complaints, empty when the case holds."""
     kind = family(compiler)
+    if not twin_is_right:
+        status, output = compile_file(compiler, source, includes, codegen, must_fail=False)
+        if status != 0 or output.strip():
+            return [f"the right twin gives diagnostics:\n{output}"]
 
-    def compile_case(must_fail):
-        with tempfile.TemporaryDirectory() as scratch:
-            done = subprocess.run(command(compiler, source, includes, codegen, must_fail, scratch), stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
-        return done.returncode, done.stdout
-
-    status, output = compile_case(must_fail=False)
-    if status != 0 or output.strip():
-        return [f"the right twin gives diagnostics:\n{output}"]
-
-    status, output = compile_case(must_fail=True)
+    status, output = compile_file(compiler, source, includes, codegen, must_fail=True)
     if status == 0:
         return ["the wrong program compiles"]
     lines = output.splitlines()
@@ -125,16 +162,19 @@ def main():
         print(f"skipped: no compiler {options.compiler}")
         return SKIPPED
     sources = [f for path in options.paths for f in (sorted(path.rglob("*.cpp")) if path.is_dir() else [path])]
-    ran = failed = 0
+    cases, wrong = {}, {}
     for source in sources:
         try:
             expects, with_nvcc, codegen = parse(source)
         except ValueError as error:
-            complaints = [str(error)]
+            wrong[source] = [str(error)]
         else:
-            if family(options.compiler) == "nvcc" and not with_nvcc:
-                continue
-            complaints = check(options.compiler, source, options.includes, expects, codegen)
+            if family(options.compiler) != "nvcc" or with_nvcc:
+                cases[source] = expects, codegen
+    right = right_together(options.compiler, list(cases), options.includes)
+    ran = failed = 0
+    for source in [source for source in sources if source in wrong or source in cases]:
+        complaints = wrong.get(source) or check(options.compiler, source, options.includes, *cases[source], source in right)
         ran += 1
         failed += bool(complaints)
         print(f"{'FAILED' if complaints else 'ok    '} {source}", flush=True)

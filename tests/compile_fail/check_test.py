@@ -87,6 +87,25 @@ class CheckTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "expect"):
             self.complaints(CASE.replace(HEADER, ""))
 
+    def right_together(self, texts):
+        """The numbers of the cases whose twins are right when they are compiled together."""
+        with tempfile.TemporaryDirectory() as folder:
+            sources = [Path(folder) / f"{i}.cpp" for i in range(len(texts))]
+            for source, text in zip(sources, texts):
+                source.write_text(text, encoding="utf-8")
+            return {int(source.stem) for source in check.right_together("g++", sources, [])}
+
+    def test_twins_of_one_name_compile_together(self):
+        other = HEADER + "#include <vector>\n" + CASE.replace(HEADER, "").replace("return f<32, 32>()", "return std::vector<int>(1)[0]")
+        self.assertEqual(self.right_together([CASE, other, CASE]), {0, 1, 2})
+
+    def test_twins_beside_one_with_a_diagnostic_are_not_known_to_be_right(self):
+        self.assertEqual(self.right_together([CASE, CASE.replace("int main() {", "int main() {\n  int unused;")]), set())
+        self.assertEqual(self.right_together([CASE, CASE.replace("f<32, 32>", "f<32, 33>")]), set())
+
+    def test_macros_and_generated_code_stay_apart(self):
+        self.assertEqual(self.right_together([CASE, CASE, "#define A\n" + CASE, "// codegen: yes\n" + CASE]), {0, 1})
+
 
 if __name__ == "__main__":
     unittest.main()
