@@ -1,6 +1,7 @@
 // Inference: decoding one token for 1, 2, 4 and 8 sequences behind 128 others, beside the time to read weights and cache once; and
 // prefill of a long prompt, beside the multiply-add peak. In f32 and bf16.
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -11,15 +12,16 @@
 
 namespace {
 
+/// A batch of sequences that a model continues by one token, again and again.
 template <class Model>
-struct Decoding {
-  Model model = Model::random(1);
+struct Sequences {
+  const Model& model;
+  std::int64_t context;
   typename Model::Cache cache;
   typename Model::Ids next;
-  std::int64_t context;
 
-  Decoding(std::int64_t batch, std::int64_t context_tokens)
-      : cache(batch, context_tokens + 1), next(bench::random_ids<Model>(batch, 1, 1)), context(context_tokens) {
+  Sequences(const Model& of, std::int64_t batch, std::int64_t context_tokens)
+      : model(of), context(context_tokens), cache(batch, context + 1), next(bench::random_ids<Model>(batch, 1, 1)) {
     model.last_logits(bench::random_ids<Model>(batch, context, 0), cache);
     step();
   }
@@ -30,13 +32,25 @@ struct Decoding {
   }
 };
 
+/// A model, made once for all batches: that takes longer than to time them.
+template <class Model>
+struct Decoding {
+  Model model = Model::random(1);
+  std::map<std::int64_t, Sequences<Model>> batches;
+
+  Sequences<Model>& sequences(std::int64_t batch, std::int64_t context) {
+    return batches.try_emplace(batch, model, batch, context).first->second;
+  }
+};
+
 template <class Weights, class Work>
 void add_decode(const Work& work, llm::DType type, std::int64_t batch) {
   using Model = llm::LLM<Work::config, Weights>;
-  const std::string name = std::string("decode/") + work.name + "/" + std::string(to_string(type)) + "/batch:" + std::to_string(batch);
-  bench::add(name, [=](bench::State& state) {
-    auto& decoding = bench::fixture<Decoding<Model>>(name, [&] { return std::make_unique<Decoding<Model>>(batch, work.context); });
-    bench::time_calls(state, [&] { decoding.step(); });
+  const std::string name = std::string("decode/") + work.name + "/" + std::string(to_string(type));
+  bench::add(name + "/batch:" + std::to_string(batch), [=](bench::State& state) {
+    auto& decoding = bench::fixture<Decoding<Model>>(name, [] { return std::make_unique<Decoding<Model>>(); });
+    auto& sequences = decoding.sequences(batch, work.context);
+    bench::time_calls(state, [&] { sequences.step(); });
     const llm::DecodeStep step{.weights = type, .cache_type = type, .context = work.context + 1, .batch = batch};
     state.counters["bytes"] = static_cast<double>(llm::decode_reads(Work::config, step).total);
     state.counters["tokens/s"] = bench::rate(static_cast<double>(batch));

@@ -1,6 +1,6 @@
 """Runs the work of our benchmarks in PyTorch, on the CPU, and prints one JSON object a sample: name, seconds, others, ...
 
-The names are those of our programs: product/f32, step/small/f32, decode/seed_502m/bf16/batch:1, prefill/seed_502m/f32, ...
+The names are those of our programs: product/f32/512x1536x4096/forward, step/small/f32, decode/seed_502m/bf16/batch:1, prefill/seed_502m/f32, ...
 bf16 is autocast over f32 weights in a step, bf16 weights in inference. Needs the PyPI package torch.
 """
 import argparse
@@ -15,7 +15,6 @@ from models import BATCHES, CONFIGS, Model
 
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 CONTEXT, PROMPT = 128, 512  # tokens behind which a token is decoded, and of a prefill
-SHAPES = ((512, 1536, 4096), (512, 4096, 1536), (512, 1536, 1536), (512, 1536, 32000), (1024, 128, 352), (1024, 128, 128), (1024, 128, 65))
 
 
 def report(name, call, count, warm=2, **more):
@@ -27,13 +26,10 @@ def report(name, call, count, warm=2, **more):
 
 
 @torch.inference_mode()
-def products(type_name, count):
-    for m, k, n in SHAPES:
-        x, w, y = (torch.randn(shape).to(TYPES[type_name]) for shape in ((m, k), (n, k), (m, n)))
-        name = f"product/{type_name}/{m}x{k}x{n}"
-        report(f"{name}/forward", lambda: torch.nn.functional.linear(x, w), count)
-        report(f"{name}/dx", lambda: torch.mm(y, w), count)
-        report(f"{name}/dw", lambda: torch.mm(y.t(), x), count)
+def product(name, type_name, m, k, n, which, count):
+    x, w, y = (torch.randn(shape).to(TYPES[type_name]) for shape in ((m, k), (n, k), (m, n)))
+    calls = {"forward": lambda: torch.nn.functional.linear(x, w), "dx": lambda: torch.mm(y, w), "dw": lambda: torch.mm(y.t(), x)}
+    report(name, calls[which], count)
 
 
 def step(name, model_name, type_name, compiled, count):
@@ -85,8 +81,8 @@ def main():
     torch.manual_seed(0)
     for name in options.names:
         words = name.split("/")
-        if words[0] == "product" and len(words) == 2:
-            products(words[1], options.samples)
+        if words[0] == "product" and len(words) == 4:
+            product(name, words[1], *map(int, words[2].split("x")), words[3], options.samples)
         elif words[0] == "step" and len(words) == 3:
             step(name, words[1], words[2], options.compile, options.samples)
         elif words[0] == "decode" and len(words) == 4 and words[3].startswith("batch:"):

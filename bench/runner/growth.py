@@ -3,9 +3,9 @@ import os
 import subprocess
 import sys
 
-from runner.item import Item
+from runner.item import Item, peer_row
 from runner.samples import Samples, take_turns
-from runner.tables import number, ratio, table, time, times
+from runner.tables import met, number, ratio, table, time, times
 
 
 def measure_scaling(bench):
@@ -18,15 +18,42 @@ def by_number(samples, prefix):
     return sorted((int(name.split("/")[1]), name) for name in names)
 
 
+def per_token(samples, name):
+    """(seconds, FLOPs)"""
+    tokens = samples.counter("ours", name, "tokens")
+    return samples.seconds("ours", name) / tokens, samples.counter("ours", name, "flops") / tokens
+
+
 def growth_table(samples, prefix, head):
     rows, first = [], None
     for size, name in by_number(samples, prefix):
-        tokens = samples.counter("ours", name, "tokens")
-        seconds, flops = samples.seconds("ours", name) / tokens, samples.counter("ours", name, "flops") / tokens
+        seconds, flops = per_token(samples, name)
         first = first or (seconds, flops)
         pool, account = (samples.counter("ours", name, counter) for counter in ("pool_bytes", "accounted_bytes"))
         rows.append((size, time(seconds), times(seconds / first[0]), times(flops / first[1]), f"{pool / 1e6:.1f}", f"{account / 1e6:.1f}"))
     return table((head, "time per token", "growth", "of the FLOPs per token", "memory, MB", "the accountant's, MB"), rows)
+
+
+ALLOWED_GROWTH = 1.25  # of the time per token beyond that of the FLOPs
+ALLOWED_MEMORY = 1.05  # of a position at the longest sequence, beside one at the shortest
+
+
+def ends(samples, prefix):
+    """The smallest and the largest benchmark called prefix/number."""
+    found = by_number(samples, prefix)
+    return found[0], found[-1]
+
+
+def scaling_verdicts(samples):
+    for prefix in ("length", "layers"):
+        (first, a), (last, b) = ends(samples, prefix)
+        grown, expected = (after / before for before, after in zip(per_token(samples, a), per_token(samples, b)))
+        yield (f"time per token, {prefix} {first} to {last}", times(grown), "its FLOPs", times(expected), times(grown / expected),
+               f"at most {times(ALLOWED_GROWTH)}", met(ALLOWED_GROWTH, grown / expected))
+    (first, a), (last, b) = ends(samples, "attention")
+    before, after = (samples.counter("ours", name, "pool_bytes") / length for length, name in ((first, a), (last, b)))
+    yield (f"attention's bytes a position, length {last}", number(after), f"length {first}", number(before), times(after / before),
+           f"at most {times(ALLOWED_MEMORY)}", met(ALLOWED_MEMORY, after / before))
 
 
 def report_scaling(samples):
@@ -73,6 +100,13 @@ def measure_threads(bench):
     return take_turns(Samples(), sides, bench.rounds)
 
 
+def threads_verdicts(samples):
+    for side in samples.data:
+        if side.startswith("ours:") and side != "ours:1" and not side.endswith("busy"):
+            yield peer_row(f"step of small, f32, {side.split(':')[1]} threads", samples.seconds(side, STEP), "1 thread",
+                           samples.seconds("ours:1", STEP), 1.0)
+
+
 def report_threads(samples):
     rows = []
     for who in ("ours", "PyTorch"):
@@ -85,6 +119,6 @@ def report_threads(samples):
 
 
 GROWTH_ITEMS = (
-    Item("scaling", "Scaling", measure_scaling, report_scaling),
-    Item("threads", "Threads", measure_threads, report_threads),
+    Item("scaling", "Scaling", measure_scaling, report_scaling, scaling_verdicts),
+    Item("threads", "Threads", measure_threads, report_threads, threads_verdicts),
 )

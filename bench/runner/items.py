@@ -3,7 +3,7 @@ from functools import partial
 
 from runner.growth import GROWTH_ITEMS
 from runner.item import Item, limit, limit_row, peer_row, verdict_table
-from runner.samples import Samples, take_turns
+from runner.samples import Samples, names_of, take_turns
 from runner.tables import geometric_mean, met, number, percent, table, time, times
 
 
@@ -30,13 +30,10 @@ PRODUCT_PEERS = ("oneDNN", "PyTorch")
 PRODUCT_TARGETS = {"f32": 0.92, "bf16": 0.80}
 
 
-SHAPES = ("512x1536x4096", "512x4096x1536", "512x1536x1536", "512x1536x32000", "1024x128x352", "1024x128x128", "1024x128x65")
-
-
 def measure_products(kind, bench):
     sides = bench.ours("products", f"^limit/{kind}|^product/{kind}/")
     sides += bench.peers.onednn(f"^product/{kind}/", bench.repetitions, bench.min_seconds)
-    sides += bench.peers.pytorch([f"product/{kind}"], bench.repetitions)
+    sides += bench.peers.pytorch(names_of(bench.binaries / "products", f"^product/{kind}/"), bench.repetitions)
     return take_turns(Samples(), sides, bench.rounds)
 
 
@@ -51,20 +48,26 @@ def of_peak(samples, side, name):
     return seconds and product_flops(name) / seconds / limit(samples, name.split("/")[1])
 
 
-def product_names(kind):
-    return [f"product/{kind}/{shape}/{which}" for shape in SHAPES for which in DIRECTIONS]
+def product_names(kind, samples):
+    return [name for name in samples.names("ours") if name.startswith(f"product/{kind}/")]
+
+
+def product_shapes(kind, samples):
+    """"MxKxN" of all, the largest first."""
+    flops = {name.split("/")[2]: product_flops(name) for name in sorted(product_names(kind, samples))}
+    return sorted(flops, key=flops.get, reverse=True)
 
 
 def product_means(kind, samples):
     """side -> geometric mean over all products of the fraction of the peak."""
     sides = ["ours"] + [peer for peer in PRODUCT_PEERS if samples.names(peer)]
-    return {side: geometric_mean(of_peak(samples, side, name) for name in product_names(kind)) for side in sides}
+    return {side: geometric_mean(of_peak(samples, side, name) for name in product_names(kind, samples)) for side in sides}
 
 
 def report_products(kind, samples):
     means = product_means(kind, samples)
     rows = [(shape.replace("x", ", "), *(", ".join(f"{100 * of_peak(samples, side, f'product/{kind}/{shape}/{which}'):.0f}"
-                                                   for which in DIRECTIONS) for side in means)) for shape in SHAPES]
+                                                   for which in DIRECTIONS) for side in means)) for shape in product_shapes(kind, samples)]
     rows.append(("geometric mean of all", *(f"{100 * mean:.1f}" for mean in means.values())))
     return (f"Per cent of the peak of {limit(samples, kind) / 1e9:.0f} GFLOP/s; in each cell forward, dx, dw.\n\n"
             + table(("M, K, N", *means), rows) + "\n" + verdict_table(product_verdicts(kind, samples)))
@@ -94,9 +97,9 @@ def report_few_rows(samples):
 # ---- one piece of work beside its peers
 
 
-def measure_beside_peers(samples, bench, program, name, peers, rounds):
-    """Adds samples of the work called `name`: ours, in turn with PyTorch's and with those of the other peers."""
-    sides = bench.ours(program, f"^limit|^{name}/") + bench.peers.pytorch([name], bench.repetitions)
+def measure_beside_peers(samples, bench, program, name_filter, name, peers, rounds):
+    """Adds samples of ours that the filter chooses, in turn with those of PyTorch and of the other peers for the work called `name`."""
+    sides = bench.ours(program, f"^limit|{name_filter}") + bench.peers.pytorch([name], bench.repetitions)
     for peer in peers:
         sides += bench.peers.other(peer, name, bench.repetitions)
     take_turns(samples, sides, rounds)
@@ -107,11 +110,12 @@ def verdicts_of_work(samples, name, work, ideal_of, target, peers):
     ours = samples.seconds("ours", name)
     if ours is None:
         return
-    yield limit_row(work, ours, ideal_of(samples, name), target)
+    ideal = ideal_of(samples, name)
+    yield limit_row(work, ours, ideal, target)
     for peer, wanted in peers.items():
         seconds = samples.seconds(peer, name)
         if seconds:
-            yield peer_row(work, ours, peer, seconds, wanted)
+            yield peer_row(work, ours, peer, seconds, wanted, ideal)
 
 
 # ---- training step
@@ -132,14 +136,15 @@ def measure_steps(wanted_model, bench):
     for model, kind, peers in STEPS:
         if model != wanted_model:
             continue
-        measure_beside_peers(samples, bench, "train_step", f"step/{model}/{kind}", peers, 1 if model == "seed_502m" else bench.rounds)
+        name, rounds = f"step/{model}/{kind}", {"small": bench.rounds, "seed_502m": 1}.get(model, bench.few_rounds)
+        measure_beside_peers(samples, bench, "train_step", f"^{name}/", name, peers, rounds)
     return samples
 
 
 def ideal_step(samples, name):
     """Products at the multiply-add peak, plus the optimizer's bytes at the read bandwidth."""
     flops, moved = (samples.counter("ours", name, counter) for counter in ("flops", "optimizer_bytes"))
-    return flops / limit(samples, name.split("/")[2]) + moved / limit(samples, "read")
+    return flops / limit(samples, name.split("/")[2], name) + moved / limit(samples, "read", name)
 
 
 def step_verdicts(samples):
@@ -147,20 +152,20 @@ def step_verdicts(samples):
         name, work = f"step/{model}/{kind}", f"step of {model}, {kind}"
         yield from verdicts_of_work(samples, name, work, ideal_step, IDEAL_TARGET if kind == "f32" else None, peers)
         if model == "seed_502m" and kind == "f32" and samples.seconds("ours", name):
-            yield from memory_verdicts(samples, name)
+            yield from memory_verdicts(samples, name, f"memory of the {work}")
 
 
 def gigabytes(value):
     return "" if value is None else f"{value / 1e9:.2f} GB"
 
 
-def memory_verdicts(samples, name):
+def memory_verdicts(samples, name, work):
     """No more than 16 bytes a parameter and a quarter, and less than PyTorch."""
     ours, theirs = samples.counter("ours", name, "resident_bytes"), samples.counter("PyTorch", name, "resident_bytes")
     allowed = 16 * 1.25 * samples.counter("ours", name, "parameters")
-    yield ("its memory", gigabytes(ours), "20 bytes a parameter", gigabytes(allowed), percent(ours / allowed), "100 %", met(allowed, ours))
+    yield (work, gigabytes(ours), "16 bytes a parameter and 25 %", gigabytes(allowed), percent(ours / allowed), "100 %", met(allowed, ours))
     if theirs:
-        yield ("its memory", gigabytes(ours), "PyTorch", gigabytes(theirs), percent(ours / theirs), "100 %", met(theirs, ours))
+        yield (work, gigabytes(ours), "PyTorch", gigabytes(theirs), percent(ours / theirs), "100 %", met(theirs, ours))
 
 
 def report_steps(samples):
@@ -185,22 +190,18 @@ DECODES = (  # model, type, wanted part of the bandwidth, peers with the ratio t
 PREFILLS = (("seed_502m", "f32", 0.88, {"PyTorch": 1.0, "llama.cpp": 1.0}), ("seed_502m", "bf16", 0.80, {"PyTorch": 1.0, "llama.cpp": 1.0}))
 
 
-def measure_inference(wanted_model, bench, kind_of_work, plan, suffix):
+def measure_inference(kind_of_work, plan, suffix, wanted_model, bench):
+    """Ours with all batches, peers with the name that ends in `suffix`."""
     samples = Samples()
     for model, kind, _target, peers in plan:
-        if model != wanted_model:
-            continue
-        measure_beside_peers(samples, bench, "decode", f"{kind_of_work}/{model}/{kind}{suffix}", peers, bench.rounds)
+        if model == wanted_model:
+            name, rounds = f"{kind_of_work}/{model}/{kind}", bench.few_rounds if model == "seed_502m" else bench.rounds
+            measure_beside_peers(samples, bench, "decode", f"^{name}/", name + suffix, peers, rounds)
     return samples
 
 
-def measure_decode(model, bench):
-    samples = measure_inference(model, bench, "decode", DECODES, "/batch:1")
-    return take_turns(samples, bench.ours("decode", rf"^decode/{model}/.*/batch:[248]/", side="batched"), 1)
-
-
-def measure_prefill(model, bench):
-    return measure_inference(model, bench, "prefill", PREFILLS, "")
+measure_decode = partial(measure_inference, "decode", DECODES, "/batch:1")
+measure_prefill = partial(measure_inference, "prefill", PREFILLS, "")
 
 
 def inference_verdicts(kind_of_work, plan, suffix, ideal_of, samples):
@@ -209,13 +210,13 @@ def inference_verdicts(kind_of_work, plan, suffix, ideal_of, samples):
         yield from verdicts_of_work(samples, name, work, ideal_of, target, peers)
 
 
-def ideal_decode(samples, name, side="ours"):
+def ideal_decode(samples, name):
     """Weights and cache read once."""
-    return samples.counter(side, name, "bytes") / limit(samples, "read")
+    return samples.counter("ours", name, "bytes") / limit(samples, "read", name)
 
 
 def ideal_prefill(samples, name):
-    return samples.counter("ours", name, "flops") / limit(samples, name.split("/")[2])
+    return samples.counter("ours", name, "flops") / limit(samples, name.split("/")[2], name)
 
 
 decode_verdicts = partial(inference_verdicts, "decode", DECODES, "/batch:1", ideal_decode)
@@ -224,9 +225,9 @@ prefill_verdicts = partial(inference_verdicts, "prefill", PREFILLS, "", ideal_pr
 
 def report_decode(samples):
     rows = []
-    for name in sorted(samples.names("batched")):
-        seconds, batch = samples.seconds("batched", name), int(name.rsplit(":", 1)[1])
-        rows.append((name.split("/")[2], batch, time(seconds), number(batch / seconds), percent(ideal_decode(samples, name, "batched") / seconds)))
+    for name in sorted(name for name in samples.names("ours") if name.startswith("decode/")):
+        seconds, batch = samples.seconds("ours", name), int(name.rsplit(":", 1)[1])
+        rows.append((name.split("/")[2], batch, time(seconds), number(batch / seconds), percent(ideal_decode(samples, name) / seconds)))
     return ("A token behind 128 others.\n\n" + verdict_table(decode_verdicts(samples))
             + "\nSeveral sequences at once, weights read once for all:\n\n"
             + table(("type", "sequences", "time of a step", "tokens/s", "of the bandwidth limit"), rows))

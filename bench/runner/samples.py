@@ -26,17 +26,24 @@ class Samples:
     """All samples of one item of the results."""
 
     def __init__(self, data=None):
-        self.data = data or {}  # side -> name -> [Sample as a dictionary]
+        self.data = data or {}  # side -> name -> [Sample as a dictionary, and the number of the program's run]
+        self.runs = 0
 
-    def add(self, side, name, sample):
-        self.data.setdefault(side, {}).setdefault(name, []).append(vars(sample))
+    def add_run(self, side, run):
+        """Adds what one run of a program yields."""
+        self.runs += 1
+        for name, sample in run():
+            self.data.setdefault(side, {}).setdefault(name, []).append({**vars(sample), "run": self.runs})
 
     def names(self, side):
         return list(self.data.get(side, {}))
 
-    def _taken(self, side, name):
-        """The samples that count: the quiet ones, or the quietest third when there are fewer than two."""
-        taken = sorted(self.data.get(side, {}).get(name, []), key=lambda sample: sample["others"])
+    def _taken(self, side, name, beside=None):
+        """The samples that count: the quiet ones, or the quietest third when there are fewer than two; with `beside`, of the runs that
+        measured that, too."""
+        names = self.data.get(side, {})
+        runs = {sample.get("run") for sample in names.get(beside or name, [])}
+        taken = sorted((sample for sample in names.get(name, []) if sample.get("run") in runs), key=lambda sample: sample["others"])
         quiet = [sample for sample in taken if sample["others"] < QUIET]
         return quiet if len(quiet) >= min(2, len(taken)) else taken[: max(1, len(taken) // 3)]
 
@@ -53,8 +60,8 @@ class Samples:
         taken = self._taken(side, name)
         return statistics.median(sample["seconds"] for sample in taken) if taken else None
 
-    def counter(self, side, name, counter):
-        taken = [sample["counters"][counter] for sample in self._taken(side, name) if counter in sample["counters"]]
+    def counter(self, side, name, counter, beside=None):
+        taken = [sample["counters"][counter] for sample in self._taken(side, name, beside) if counter in sample["counters"]]
         return statistics.median(taken) if taken else None
 
 
@@ -63,12 +70,16 @@ STANDARD_FIELDS = {"name", "run_name", "real_time", "cpu_time", "time_unit", "it
                    "per_family_instance_index", "repetition_index", "run_type", "others"}
 
 
+def plain_name(name):
+    return re.sub(r"(/repeats:\d+|/process_time|/real_time)+$", "", name)
+
+
 def google_samples(report):
     """(name, Sample) of Google Benchmark's JSON."""
     for entry in report["benchmarks"]:
         if entry.get("run_type") == "aggregate" or entry.get("error_occurred"):
             continue
-        name = re.sub(r"(/repeats:\d+|/process_time|/real_time)+$", "", entry["run_name"])
+        name = plain_name(entry["run_name"])
         counters = {key: value for key, value in entry.items() if key not in STANDARD_FIELDS}
         yield name, Sample(entry["real_time"] * TIME_UNITS[entry["time_unit"]], entry["others"], counters)
 
@@ -93,6 +104,13 @@ def run_google(program, name_filter, threads, repetitions, min_seconds):
     if not samples:
         raise RuntimeError(f"{' '.join(command)}: nothing has such a name")
     yield from samples
+
+
+def names_of(program, name_filter):
+    """What a C++ program of ours can measure."""
+    done = subprocess.run([str(program), f"--benchmark_filter={name_filter}", "--benchmark_list_tests=true"], stdout=subprocess.PIPE, text=True,
+                          check=True)
+    return [plain_name(line) for line in done.stdout.splitlines()]
 
 
 def run_lines(command, threads):
@@ -127,8 +145,7 @@ def take_turns(samples, sides, rounds):
                 continue
             wait_for_quiet()
             try:
-                for name, sample in run():
-                    samples.add(side, name, sample)
+                samples.add_run(side, run)
             except (RuntimeError, OSError, ValueError) as error:
                 if not side.startswith(PEERS):
                     raise SystemExit(f"{side}: {error}") from error
