@@ -48,7 +48,7 @@ def limit(samples, which, beside=None):
 
 def limit_row(work, ours, ideal, target):
     """The part of the limit that is reached: the ideal time over ours."""
-    return (work, time(ours), "limit", time(ideal), percent(ideal / ours), percent(target), met(ideal / ours, target))
+    return (work, time(ours), "limit", time(ideal), percent(ideal / ours, 1), percent(target), met(ideal / ours, target))
 
 
 def peer_row(work, ours, peer, seconds, target, ideal=None):

@@ -76,10 +76,10 @@ def report_products(kind, samples):
 def product_verdicts(kind, samples):
     means, target, work = product_means(kind, samples), PRODUCT_TARGETS[kind], f"{kind} products"
     ours = means.pop("ours")
-    yield (work, percent(ours), "limit", "100 %", percent(ours), percent(target), met(ours, target))
+    yield (work, percent(ours, 1), "limit", "100 %", percent(ours, 1), percent(target), met(ours, target))
     for peer, mean in means.items():
         wanted = 1.0 if peer == "oneDNN" and kind == "f32" else None
-        yield (work, percent(ours), peer, percent(mean), times(ours / mean), times(wanted), met(ours / mean, wanted))
+        yield (work, percent(ours, 1), peer, percent(mean, 1), times(ours / mean), times(wanted), met(ours / mean, wanted))
 
 
 def measure_few_rows(bench):

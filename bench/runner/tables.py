@@ -20,8 +20,8 @@ def time(seconds):
     return ""
 
 
-def percent(value):
-    return "" if value is None else f"{100 * value:.0f} %"
+def percent(value, digits=0):
+    return "" if value is None else f"{100 * value:.{digits}f} %"
 
 
 def times(value):
