@@ -10,7 +10,7 @@ namespace {
 struct Sizes {
   std::int64_t rows, cols;
 };
-const Sizes sizes[] = {{1, 1}, {5, 3}, {7, 16}, {40, 65}, {130, 33}, {3, 1000}, {0, 4}, {300, 32}};
+const Sizes sizes[] = {{1, 1}, {5, 3}, {7, 16}, {40, 65}, {130, 33}, {3, 1000}, {0, 4}, {300, 32}, {150, 130}};
 constexpr float minus_inf = -std::numeric_limits<float>::infinity();
 
 template <class T>

@@ -98,7 +98,16 @@ class GradientTask {
       for (std::int64_t t = 0; t < a_.T; ++t) f(h * a_.T + t, reference::query_offset(a_, b_, t, first_head_ + h));
   }
 
+  /// Meanwhile d_y and y are read.
+  void fetch_first_tile() const {
+    const std::int64_t keys = reference::key_offset(a_, b_, part_ * tile_size, first_head_), step = a_.kv_position_stride, E = a_.E;
+    Kernels::template prefetch_rows<T>(g_.k + keys, 0, step, tile_size, E);
+    Kernels::template prefetch_rows<T>(g_.v + keys, 0, step, tile_size, E);
+    Kernels::template prefetch_rows<T>(g_.q + reference::query_offset(a_, b_, 0, first_head_), 0, a_.H * E, tile_size, E);
+  }
+
   void start_queries() {
+    fetch_first_tile();
     for (std::int64_t h = 0; h < group_; ++h) {
       const std::int64_t at = reference::query_offset(a_, b_, 0, first_head_ + h);
       Kernels::template dot_of_rows<T>(g_.dy + at, g_.y + at, a_.H * a_.E, a_.T, a_.E, dots_ + h * a_.T);

@@ -77,14 +77,17 @@ void column_sums(const T* x, std::int64_t rows, std::int64_t cols, Y* y, bool ad
   });
 }
 
-/// Rows whose share of a parameter's gradient is summed on its own: at most 64 shares, cut by the number of rows alone.
-inline std::int64_t rows_per_share(std::int64_t rows) { return (std::max)(std::int64_t{16}, (rows + 63) / 64); }
+/// Rows whose share of a parameter's gradient is summed on its own: at most 64 shares, cut by the shape alone. Each costs the thread that
+/// adds them up a read of what another one wrote, so that a share of few elements does not pay.
+inline std::int64_t rows_per_share(std::int64_t rows, std::int64_t cols) {
+  return (std::max)({std::int64_t{16}, rows_per_block(cols), ceil_div(rows, 64)});
+}
 
-/// Zeroes a [shares, width] buffer, calls f(kernels, first row, rows, share) for each share of the rows, and returns the buffer.
+/// Zeroes a [shares, sums * cols] buffer, calls f(kernels, first row, rows, share) for each share of the rows, and returns the buffer.
 template <class F>
-const float* gradient_shares(std::int64_t rows, std::int64_t width, const F& f) {
-  const std::int64_t each = rows_per_share(rows), count = (rows + each - 1) / each;
-  float* shares = workspace<float>(Slot::shared, count * width);
+const float* gradient_shares(std::int64_t rows, std::int64_t cols, std::int64_t sums, const F& f) {
+  const std::int64_t each = rows_per_share(rows, cols), width = sums * cols;
+  float* shares = workspace<float>(Slot::shared, ceil_div(rows, each) * width);
   parallel_blocks(rows, each, 4 * width, [&](std::int64_t begin, std::int64_t end) {
     float* share = shares + begin / each * width;
     std::fill(share, share + width, 0.0f);
@@ -93,7 +96,7 @@ const float* gradient_shares(std::int64_t rows, std::int64_t width, const F& f) 
   return shares;
 }
 
-inline std::int64_t share_count(std::int64_t rows) { return (rows + rows_per_share(rows) - 1) / rows_per_share(rows); }
+inline std::int64_t share_count(std::int64_t rows, std::int64_t cols) { return ceil_div(rows, rows_per_share(rows, cols)); }
 
 template <class T>
 void rms_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T>* inv_rms, T* dx, compute_t<T>* dgain, std::int64_t rows,
@@ -101,10 +104,10 @@ void rms_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T
   if constexpr (std::is_same_v<T, double>) {
     reference::rms_norm_backward(dy, x, gain, inv_rms, dx, dgain, rows, cols, add_dx, add_dgain);
   } else {
-    const float* shares = gradient_shares(rows, cols, [&](auto kernels, std::int64_t r, std::int64_t count, float* share) {
+    const float* shares = gradient_shares(rows, cols, 1, [&](auto kernels, std::int64_t r, std::int64_t count, float* share) {
       kernels.template rms_norm_backward<T>(dy + r * cols, x + r * cols, gain, inv_rms + r, dx + r * cols, share, count, cols, add_dx);
     });
-    column_sums(shares, share_count(rows), cols, dgain, add_dgain);
+    column_sums(shares, share_count(rows, cols), cols, dgain, add_dgain);
   }
 }
 
@@ -114,13 +117,13 @@ void layer_norm_backward(const T* dy, const T* x, const T* gain, const compute_t
   if constexpr (std::is_same_v<T, double>) {
     reference::layer_norm_backward(dy, x, gain, mean, inv_std, dx, dgain, dbias, rows, cols, add_dx, add_parameters);
   } else {
-    const float* shares = gradient_shares(rows, 2 * cols, [&](auto kernels, std::int64_t r, std::int64_t count, float* share) {
+    const float* shares = gradient_shares(rows, cols, 2, [&](auto kernels, std::int64_t r, std::int64_t count, float* share) {
       kernels.template layer_norm_backward<T>(dy + r * cols, x + r * cols, gain, mean + r, inv_std + r, dx + r * cols, share, share + cols,
                                               count, cols, add_dx);
     });
     with_vectors([&](auto kernels) {
-      kernels.template column_sums<float, float>(shares, 2 * cols, share_count(rows), cols, dgain, add_parameters);
-      kernels.template column_sums<float, float>(shares + cols, 2 * cols, share_count(rows), cols, dbias, add_parameters);
+      kernels.template column_sums<float, float>(shares, 2 * cols, share_count(rows, cols), cols, dgain, add_parameters);
+      kernels.template column_sums<float, float>(shares + cols, 2 * cols, share_count(rows, cols), cols, dbias, add_parameters);
     });
   }
 }

@@ -212,14 +212,17 @@ struct AttentionRows : TileProduct {
   template <bool Masked>
   LLM_SIMD static void gradient_columns(const TileView& view, std::int32_t block, std::int32_t rows, std::int32_t j, float* scores,
                                         float* dweights, float scale, const float* lse, const float* dot) {
-    const vi key = lane_numbers() + j;
+    const vi number = lane_numbers() + j, key = number < splat_int(view.cols) ? number : splat_int(view.end + tile_size);  // seen by none
+    vi begin = splat_int(view.begin + (view.begin_moves ? block : 0)), end = splat_int(view.end + (view.end_moves ? block : 0));
     for (std::int32_t i = 0; i < rows; ++i, scores += tile_size, dweights += tile_size) {
       vf p = exponential_of_negative(load(scores) - lse[i]);
       vf ds = p * (load(dweights) - dot[i]) * scale;
       if constexpr (Masked) {
-        const auto seen = both(key >= splat_int(view.first(block + i)), key < splat_int(view.last(block + i)));
+        const auto seen = both(key >= begin, key < end);
         p = seen ? p : splat(0);
         ds = seen ? ds : splat(0);
+        begin += view.begin_moves ? 1 : 0;
+        end += view.end_moves ? 1 : 0;
       }
       store(scores, p);
       store(dweights, ds);

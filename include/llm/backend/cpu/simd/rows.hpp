@@ -108,8 +108,10 @@ struct Rows {
   LLM_KERNEL static void rms_norm_backward(const T* dy, const T* x, const T* gain, const float* inv_rms, T* dx, float* dgain,
                                            std::int64_t rows, std::int64_t cols, bool add_dx) {
     std::int64_t r = 0;
-    for (; r + together <= rows; r += together)
+    for (; r + together <= rows; r += together) {
+      fetch_rows(dy, x, r + together, cols * static_cast<std::int64_t>(sizeof(T)));
       rms_norm_rows<together>(dy + r * cols, x + r * cols, gain, inv_rms + r, dx + r * cols, dgain, cols, add_dx);
+    }
     for (; r < rows; ++r) rms_norm_rows<1>(dy + r * cols, x + r * cols, gain, inv_rms + r, dx + r * cols, dgain, cols, add_dx);
   }
 
@@ -136,8 +138,10 @@ struct Rows {
   LLM_KERNEL static void layer_norm_backward(const T* dy, const T* x, const T* gain, const float* mean, const float* inv_std, T* dx,
                                              float* dgain, float* dbias, std::int64_t rows, std::int64_t cols, bool add_dx) {
     std::int64_t r = 0;
-    for (; r + together <= rows; r += together)
+    for (; r + together <= rows; r += together) {
+      fetch_rows(dy, x, r + together, cols * static_cast<std::int64_t>(sizeof(T)));
       layer_norm_rows<together>(dy + r * cols, x + r * cols, gain, mean + r, inv_std + r, dx + r * cols, dgain, dbias, cols, add_dx);
+    }
     for (; r < rows; ++r)
       layer_norm_rows<1>(dy + r * cols, x + r * cols, gain, mean + r, inv_std + r, dx + r * cols, dgain, dbias, cols, add_dx);
   }
@@ -145,7 +149,14 @@ struct Rows {
   /// y[cols] = the sum of `rows` rows of x, which are `stride` apart.
   template <class T, class Y>
   LLM_KERNEL static void column_sums(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, Y* y, bool add) {
-    for (std::int64_t c = 0; c < cols; c += width) {
+    std::int64_t c = 0;
+    for (; c + 4 * width <= cols; c += 4 * width) {  // four sums, so that an addition need not wait for the one before
+      vf total[4] = {splat(0), splat(0), splat(0), splat(0)};
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t v = 0; v < 4; ++v) total[v] += load(x + r * stride + c + v * width);
+      for (std::int64_t v = 0; v < 4; ++v) store(y + c + v * width, total[v], width, add);
+    }
+    for (; c < cols; c += width) {
       vf total = splat(0);
       for (std::int64_t r = 0; r < rows; ++r) total += load(x + r * stride + c, cols - c);
       store(y + c, total, cols - c, add);
@@ -155,6 +166,15 @@ struct Rows {
  private:
   /// Rows whose share of a parameter's gradient is added up in a register: one row at a time would wait for the sums of the row before.
   static constexpr std::int64_t together = 4;
+
+  /// Fetches the next rows, of so many bytes: several short ones side by side are not what a CPU fetches by itself. There may be none from
+  /// `first` on.
+  LLM_SIMD static void fetch_rows([[maybe_unused]] const void* dy, [[maybe_unused]] const void* x, [[maybe_unused]] std::int64_t first,
+                                  [[maybe_unused]] std::int64_t bytes) {
+#if LLM_SIMD_WIDTH > 1
+    for (std::int64_t i = first * bytes; i < (first + together) * bytes; i += 64) prefetch(dy, i), prefetch(x, i);
+#endif
+  }
 
   template <std::int64_t R, class T>
   LLM_SIMD static void rms_norm_rows(const T* dy, const T* x, const T* gain, const float* inv_rms, T* dx, float* dgain, std::int64_t cols,

@@ -102,9 +102,13 @@ struct TileProduct {
 
   template <int V>
   LLM_SIMD static void write_row(const vf (&sums)[V], std::int64_t i, const TileResult& c) {
+    float* to = c.data + i * c.stride;
+    if (c.before == nullptr && c.after == nullptr) {
+      for (int v = 0; v < V; ++v, to += width) store(to, c.add ? load(to) + sums[v] : sums[v]);
+      return;
+    }
     const float after = c.after == nullptr ? 1.0f : c.after[i * c.after_step];
     const float before = c.before == nullptr ? 1.0f : c.before[i];
-    float* to = c.data + i * c.stride;
     for (int v = 0; v < V; ++v, to += width) store(to, (c.add ? multiply_add(load(to), splat(before), sums[v]) : sums[v]) * after);
   }
 
