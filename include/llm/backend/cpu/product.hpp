@@ -93,7 +93,7 @@ class ProductTask {
   ProductTask(std::int64_t K, Matrix<A> a, const Factor<Right, Out>& factor, std::int64_t row, std::int64_t rows, std::int64_t col,
               std::int64_t cols)
       : K_(K),
-        depth_(product_depth(K, Kernels::depth_unit)),
+        depth_(product_depth(K, Kernels::depth_unit, a.col_stride <= near_values)),
         a_(a.from(row, 0)),
         factor_(factor),
         row_(row),
@@ -112,8 +112,9 @@ class ProductTask {
   using Value = typename Out::value_type;
   /// Whether kernels store finished results themselves; else those go through sums in float.
   static constexpr bool direct = Kernels::template stores<Value> && std::is_same_v<typename Out::epilogue_type, NoEpilogue>;
-  static constexpr std::int64_t group_panels = 16;       // their sums stay in the caches while the depth passes by
+  static constexpr std::int64_t group_panels = 8;        // their sums stay in the caches while the depth passes by
   static constexpr std::int64_t few_rows_of_panel = 64;  // a panel that is not read often is read where it is, as is one of near rows
+  static constexpr std::int64_t near_values = 512;       // so close, values of a row of the left operand share few sets of the first cache
 
   static std::int64_t units(std::int64_t depth) { return ceil_div(depth, Kernels::depth_unit); }
   std::int64_t panel_col(std::int64_t panel) const { return (std::min)(panels_.first(panel) * Kernels::vector_cols, cols_); }
