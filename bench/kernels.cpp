@@ -19,13 +19,16 @@ using llm::Cpu;
 template <class T>
 using Array = llm::Tensor<T, llm::Shape<llm::dyn>>;
 
-/// So many arrays of n random elements.
+/// So many arrays of n random elements, which repeat after a while: new ones would take longer than the kernels.
 template <class T, std::size_t Count>
 std::array<Array<T>, Count> random_arrays(std::int64_t n) {
   std::array<Array<T>, Count> arrays;
   for (std::size_t i = 0; i < Count; ++i) {
     arrays[i] = Array<T>::empty({n});
-    Cpu::fill_normal<T>(arrays[i].data(), n, 1, i, 1.0);
+    T* x = arrays[i].data();
+    const std::int64_t fresh = (std::min)(n, std::int64_t{1} << 16);
+    Cpu::fill_normal<T>(x, fresh, 1, i, 1.0);
+    for (std::int64_t done = fresh; done < n; done += fresh) std::copy_n(x, (std::min)(fresh, n - done), x + done);
   }
   return arrays;
 }
