@@ -1,4 +1,4 @@
-// The packed products themselves: operands with strides, groups with one left operand, epilogues, edges of every block.
+// The packed products themselves: operands with strides, edges of every block.
 #include <cstdint>
 #include <vector>
 
@@ -51,48 +51,6 @@ void check_strided(std::int64_t M, std::int64_t N, std::int64_t K, bool a_rows, 
   CHECK(distance(c, want) < 4e-5);  // also of what lies between the rows: nobody writes there
 }
 
-/// Doubles what it gets, and counts it.
-struct Doubled {
-  std::int64_t* elements;
-  template <class C>
-  void operator()(std::int64_t, std::int64_t, std::int64_t rows, std::int64_t cols, C* values, std::int64_t stride) const {
-    for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = 0; j < cols; ++j) {
-        values[i * stride + j] *= 2;
-#pragma omp atomic
-        ++elements[0];
-      }
-  }
-};
-
-template <class T>
-void check_group(std::int64_t M, std::int64_t K, const std::vector<std::int64_t>& widths) {
-  using Out = Output<T, Doubled>;
-  const auto x = random_values<T>(M * K, 1);
-  std::int64_t elements = 0, all = 0;
-  std::vector<std::vector<T>> w, y, bias;
-  std::vector<llm::cpu::Factor<MatrixColumns<T>, Out>> factors;
-  for (const std::int64_t N : widths) {
-    w.push_back(random_values<T>(N * K, 2 + w.size()));
-    bias.push_back(random_values<T>(N, 20 + w.size()));
-    y.emplace_back(static_cast<std::size_t>(M * N));
-    all += M * N;
-  }
-  for (std::size_t i = 0; i < widths.size(); ++i)
-    factors.push_back({MatrixColumns<T>{llm::cpu::dense(w[i].data(), K).transposed()}, widths[i],
-                       Out{y[i].data(), widths[i], bias[i].data(), false, Doubled{&elements}}});
-  llm::cpu::product_group(M, K, llm::cpu::dense(x.data(), K), factors.data(), static_cast<std::int64_t>(factors.size()));
-  CHECK(elements == all);
-  for (std::size_t i = 0; i < widths.size(); ++i) {
-    INFO("product " << i << " of the group, M " << M << " K " << K);
-    std::vector<double> want(y[i].size());
-    const auto x64 = in_double(x), w64 = in_double(w[i]), bias64 = in_double(bias[i]);
-    llm::Reference::linear_forward<double>(x64.data(), w64.data(), bias64.data(), want.data(), M, widths[i], K);
-    for (double& value : want) value *= 2;
-    CHECK(distance(y[i], want) < 4 * tolerance<T>);
-  }
-}
-
 /// Forward and both gradients, one after the other.
 std::vector<float> all_products(std::int64_t M, std::int64_t N, std::int64_t K) {
   const auto x = random_values<float>(M * K, 1), w = random_values<float>(N * K, 2), dy = random_values<float>(M * N, 3);
@@ -124,17 +82,7 @@ TEST_CASE("products with operands dense along rows or columns, at every edge of 
   });
 }
 
-TEST_CASE("a group of products is computed as each of them, with its bias and epilogue") {
-  for_each_isa([] {
-    for (const std::int64_t M : {9, 65, 300}) {
-      check_group<float>(M, 100, {48, 16, 16});
-      check_group<float>(M, 200, {65, 1, 700, 7});
-      check_group<llm::bf16>(M, 200, {96, 33, 33});
-    }
-  });
-}
-
-TEST_CASE("a product has the same bits whatever the number of threads, of rows, and of products beside it") {
+TEST_CASE("a product has the same bits whatever the number of threads and of rows") {
   for_each_isa([] {
     for (const std::int64_t N : {65, 352}) {
       llm::set_num_threads(1);
@@ -146,7 +94,7 @@ TEST_CASE("a product has the same bits whatever the number of threads, of rows, 
     }
     llm::set_num_threads(0);
     if (llm::cpu::current_isa() == llm::cpu::Isa::portable) return;  // Eigen adds up the last rows of a product in another order
-    const std::int64_t N = 100, K = 500;
+    const std::int64_t N = 100, K = 700;
     const auto x = random_values<float>(200 * K, 1), w = random_values<float>(N * K, 2);
     std::vector<float> all(static_cast<std::size_t>(200 * N)), some(all.size());
     llm::Cpu::linear_forward<float>(x.data(), w.data(), nullptr, all.data(), 200, N, K);

@@ -1,4 +1,4 @@
-// The product of two matrices on several threads, or of one matrix with several.
+// The product of two matrices on several threads.
 //
 // A product is cut into one task for each thread (ProductPlan). A task packs for itself what it reads, so threads share nothing and wait
 // for nobody. It takes its columns a panel at a time and its depth a piece at a time; while one panel is multiplied, the next one's
@@ -52,7 +52,7 @@ struct MatrixColumns {
   }
 };
 
-/// One product of a group: its right operand of N columns, and where the result goes.
+/// The right operand of a product, of N columns, and where the result goes.
 template <class Right, class Out>
 struct Factor {
   Right right;
@@ -60,8 +60,8 @@ struct Factor {
   Out out;
 };
 
-/// The last columns of a factor that are computed as dot products, since a vector would be mostly empty: which they are follows from
-/// the factor alone.
+/// The last columns of a product that are computed as dot products, since a vector would be mostly empty: which they are follows from
+/// the shape alone.
 template <class Kernels, class A, class Right, class Out>
 struct RestColumns {
   static constexpr bool possible =
@@ -111,7 +111,7 @@ class ProductTask {
   using Packed = typename Kernels::Packed;
   using Value = typename Out::value_type;
   /// Whether kernels store finished results themselves; else those go through sums in float.
-  static constexpr bool direct = Kernels::template stores<Value> && std::is_same_v<typename Out::epilogue_type, NoEpilogue>;
+  static constexpr bool direct = Kernels::template stores<Value>;
   static constexpr std::int64_t group_panels = 8;        // their sums stay in the caches while the depth passes by
   static constexpr std::int64_t few_rows_of_panel = 64;  // a panel that is not read often is read where it is, as is one of near rows
   static constexpr std::int64_t near_values = 512;       // so close, values of a row of the left operand share few sets of the first cache
@@ -181,28 +181,22 @@ class ProductTask {
   EvenBlocks panels_;
 };
 
-/// Products of one left operand a[M, K] with several right ones, as one piece of work: their columns are shared out together.
 template <class Kernels, class A, class Right, class Out>
-void packed_products(std::int64_t M, std::int64_t K, Matrix<A> a, const Factor<Right, Out>* factors, std::int64_t count) {
+void packed_product(std::int64_t M, std::int64_t K, Matrix<A> a, const Factor<Right, Out>& factor) {
   constexpr std::int64_t vector = Kernels::vector_cols;
   using Rest = RestColumns<Kernels, A, Right, Out>;
-  std::int64_t vectors = 0;
-  for (std::int64_t i = 0; i < count; ++i) vectors += ceil_div(factors[i].N - Rest::count(a, factors[i]), vector);
+  const std::int64_t N = factor.N - Rest::count(a, factor), vectors = ceil_div(N, vector);
   if (M == 0 || vectors == 0) return;
   const std::int64_t work = M * vectors * vector * K / products_per_work;
-  const bool packs = !std::is_same_v<A, typename Kernels::Packed> || Kernels::depth_unit > 1 || !factors[0].right.rows_near();
+  const bool packs = !std::is_same_v<A, typename Kernels::Packed> || Kernels::depth_unit > 1 || !factor.right.rows_near();
   const ProductPlan plan(M, vectors, Kernels::block_rows, Kernels::block_cols / vector, packs, work < serial_work ? 1 : threads_here());
   const EvenBlocks rows = EvenBlocks::of(plan.row_parts, M), cols = EvenBlocks::of(plan.col_parts, vectors);
   parallel_for(plan.row_parts * plan.col_parts, work / (plan.row_parts * plan.col_parts), [&](std::int64_t task) {
     const std::int64_t row_part = task / plan.col_parts, col_part = task % plan.col_parts;
-    std::int64_t first = cols.first(col_part) * vector, end = cols.first(col_part + 1) * vector;
-    for (std::int64_t i = 0; i < count && end > 0; ++i) {
-      const std::int64_t N = factors[i].N - Rest::count(a, factors[i]), row = rows.first(row_part), some_rows = rows.size(row_part);
-      if (first < N) ProductTask<Kernels, A, Right, Out>(K, a, factors[i], row, some_rows, first, (std::min)(N, end) - first).run();
-      if (first < N && N <= end) Rest::multiply(factors[i], K, a, row, some_rows);
-      first = (std::max)(first - round_up(N, vector), std::int64_t{0});
-      end -= round_up(N, vector);
-    }
+    const std::int64_t row = rows.first(row_part), some_rows = rows.size(row_part);
+    const std::int64_t first = cols.first(col_part) * vector, end = (std::min)(N, cols.first(col_part + 1) * vector);
+    ProductTask<Kernels, A, Right, Out>(K, a, factor, row, some_rows, first, end - first).run();
+    if (end == N) Rest::multiply(factor, K, a, row, some_rows);
   });
 }
 
@@ -224,26 +218,20 @@ void eigen_product(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<T> a, 
   });
 }
 
-/// For each factor out[M,N] = a[M,K] b[K,N], with the output's bias, `add` and epilogue. Accumulates in compute_t<T> and rounds once.
-template <class T, class Right, class Out>
-void product_group(std::int64_t M, std::int64_t K, Matrix<T> a, const Factor<Right, Out>* factors, std::int64_t count) {
-#if LLM_X86
-  if constexpr (!std::is_same_v<T, double>) {
-    const Isa isa = current_isa();
-    if constexpr (std::is_same_v<T, bf16> && std::is_same_v<Right, MatrixColumns<bf16>>)
-      if (isa == Isa::avx512_bf16 && K > 0) return packed_products<avx512::ProductBf16>(M, K, a, factors, count);
-    if (isa >= Isa::avx512 && K > 0) return packed_products<avx512::Kernels>(M, K, a, factors, count);
-    if (isa == Isa::avx2 && K > 0) return packed_products<avx2::Kernels>(M, K, a, factors, count);
-  }
-#endif
-  for (std::int64_t i = 0; i < count; ++i) eigen_product(M, factors[i].N, K, a, factors[i].right, factors[i].out);
-}
-
-/// The same for one product.
+/// out[M,N] = a[M,K] b[K,N], with the output's bias and `add`. Accumulates in compute_t<T> and rounds once.
 template <class T, class Right, class Out>
 void product(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<T> a, const Right& right, const Out& out) {
-  const Factor<Right, Out> factor{right, N, out};
-  product_group(M, K, a, &factor, 1);
+#if LLM_X86
+  if constexpr (!std::is_same_v<T, double>) {
+    const Factor<Right, Out> factor{right, N, out};
+    const Isa isa = current_isa();
+    if constexpr (std::is_same_v<T, bf16> && std::is_same_v<Right, MatrixColumns<bf16>>)
+      if (isa == Isa::avx512_bf16 && K > 0) return packed_product<avx512::ProductBf16>(M, K, a, factor);
+    if (isa >= Isa::avx512 && K > 0) return packed_product<avx512::Kernels>(M, K, a, factor);
+    if (isa == Isa::avx2 && K > 0) return packed_product<avx2::Kernels>(M, K, a, factor);
+  }
+#endif
+  eigen_product(M, N, K, a, right, out);
 }
 
 }  // namespace llm::cpu

@@ -11,24 +11,14 @@
 
 namespace llm::cpu {
 
-/// What an output does with its finished blocks before they are rounded and left: nothing.
-struct NoEpilogue {
-  template <class C>
-  void operator()(std::int64_t, std::int64_t, std::int64_t, std::int64_t, C*, std::int64_t) const {}
-};
-
 /// A result [M, N] with rows of `stride` elements: bias[N] is added to each row when not null; `add` adds to what is there.
-/// epilogue(row, col, rows, cols, values, stride) is called once for each finished block of the result, while it is hot: it may read
-/// and change the block's values, which are in compute_t<T>. Several threads call it, for different blocks.
-template <class T, class Epilogue = NoEpilogue>
+template <class T>
 struct Output {
   using value_type = T;
-  using epilogue_type = Epilogue;
   T* data;
   std::int64_t stride;
   const T* bias = nullptr;
   bool add = false;
-  Epilogue epilogue = {};
 };
 
 /// What a product is added to: rows of values, one row for all (stride 0), or nothing (null).
@@ -46,7 +36,7 @@ class Tile {
   using C = compute_t<T>;
 
   Tile(const Out& out, std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols, C* sums, std::int64_t stride)
-      : out_(out), to_(out.data + row * out.stride + col), row_(row), col_(col), rows_(rows), cols_(cols) {
+      : out_(out), to_(out.data + row * out.stride + col), col_(col), rows_(rows), cols_(cols) {
     if constexpr (std::is_same_v<T, C>) {
       data_ = to_;
       stride_ = out.stride;
@@ -79,7 +69,6 @@ class Tile {
   }
 
   void finish() {
-    out_.epilogue(row_, col_, rows_, cols_, data_, stride_);
     if constexpr (!std::is_same_v<T, C>)
       with_vectors([&](auto kernels) {
         for (std::int64_t i = 0; i < rows_; ++i) kernels.template narrow<T>(data_ + i * stride_, 1.0f, to_ + i * out_.stride, cols_, false);
@@ -98,7 +87,7 @@ class Tile {
 
   const Out& out_;
   T* to_;
-  std::int64_t row_, col_, rows_, cols_;
+  std::int64_t col_, rows_, cols_;
   C* data_;
   std::int64_t stride_;
 };
