@@ -21,6 +21,7 @@ fuzz() {
     -artifact_prefix="$out/" "$out/corpus" "tests/fuzz/corpus/$name" >"$out/log" 2>&1
 }
 
+trap 'kill $(jobs -p) 2>/dev/null' EXIT  # what still runs when this is interrupted
 names=() jobs=$(jobs_for_this_machine)
 declare -A pids=()
 for source in tests/fuzz/*_fuzz.cpp; do

@@ -1,6 +1,7 @@
 // The two functions of a BLAS that products need, written out, and a test that products come to them.
 #include <support/catch.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -8,7 +9,7 @@
 
 namespace {
 
-std::int64_t calls = 0;
+std::atomic<std::int64_t> calls{0};  // from several threads
 
 /// c = alpha op(a) op(b) + beta c, all along columns, as the standard of BLAS has it.
 template <class S>
@@ -24,7 +25,7 @@ void multiply(char a_form, char b_form, int m, int n, int k, S alpha, const S* a
       for (std::int64_t l = 0; l < k; ++l)
         sum += static_cast<double>(at(a, a_form, a_stride, i, l)) * static_cast<double>(at(b, b_form, b_stride, l, j));
       S& to = c[i + j * c_stride];
-      to = alpha * static_cast<S>(sum) + beta * to;
+      to = alpha * static_cast<S>(sum) + (beta == S(0) ? S(0) : beta * to);  // with 0, c need not hold numbers
     }
 }
 

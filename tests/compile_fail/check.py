@@ -89,36 +89,43 @@ def compile_file(compiler, source, includes, codegen, must_fail):
 
 
 INCLUDE = re.compile(r"^#include <.+>$", re.M)
+JOINING = ["ifdef LLM_MUST_FAIL", "else", "endif"]  # all directives, behind the includes, of a case that may be joined
 
 
-def joins_others(source):
-    """Whether a case's code may stand in a namespace behind the headers of others: it defines no macros, and is not about code generation."""
+def includes_of(source):
+    """What a case includes, when its code may stand in a namespace behind that, beside cases that include the same; else None. Such code
+    defines no macros, includes nothing between, and is not about code generation."""
     text = source.read_text(encoding="utf-8")
-    directives = re.findall(r"^\s*#\s*(\w+)(.*)$", text, re.M)
-    plain = {("ifdef", " LLM_MUST_FAIL"), ("else", ""), ("endif", "")}
-    return not parse(source)[2] and all((word, rest) in plain or word == "include" for word, rest in directives)
+    directives = [re.sub(r"\s+", " ", line) for line in re.findall(r"^\s*#\s*(.*?)\s*$", text, re.M)]
+    includes = INCLUDE.findall(text)
+    plain = directives == [line[1:] for line in includes] + JOINING and not parse(source)[2]
+    return tuple(includes) if plain else None
 
 
-def twins_together(sources):
-    """One program of the right twins of many cases."""
-    texts = [source.read_text(encoding="utf-8") for source in sources]
-    lines = list(dict.fromkeys(line for text in texts for line in INCLUDE.findall(text)))
-    for i, (source, text) in enumerate(zip(sources, texts)):
-        body = INCLUDE.sub("", text)  # lines keep their numbers
+def twins_together(sources, includes):
+    """One program of the right twins of cases that include the same."""
+    lines = list(includes)
+    for i, source in enumerate(sources):
+        body = INCLUDE.sub("", source.read_text(encoding="utf-8"))  # lines keep their numbers
         lines.append(f'namespace case_{i} {{\n#line 1 "{source.as_posix()}"\n{body}\n}}')
     return "\n".join(lines) + "\n"
 
 
 def right_together(compiler, sources, includes):
     """Those of the cases whose right twins are known to compile without any diagnostic."""
-    together = [source for source in sources if joins_others(source)]
-    if len(together) < 2:
-        return set()
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "twins.cpp"
-        program.write_text(twins_together(together), encoding="utf-8")
-        status, output = compile_file(compiler, program, includes, codegen=False, must_fail=False)
-    return set() if status != 0 or output.strip() else set(together)
+    groups, right = {}, set()
+    for source in sources:
+        groups.setdefault(includes_of(source), []).append(source)
+    for headers, together in groups.items():
+        if headers is None or len(together) < 2:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder) / "twins.cpp"
+            program.write_text(twins_together(together, headers), encoding="utf-8")
+            status, output = compile_file(compiler, program, includes, codegen=False, must_fail=False)
+        if status == 0 and not output.strip():
+            right.update(together)
+    return right
 
 
 def check(compiler, source, includes, expects, codegen, twin_is_right=False):

@@ -96,8 +96,16 @@ class CheckTest(unittest.TestCase):
             return {int(source.stem) for source in check.right_together("g++", sources, [])}
 
     def test_twins_of_one_name_compile_together(self):
-        other = HEADER + "#include <vector>\n" + CASE.replace(HEADER, "").replace("return f<32, 32>()", "return std::vector<int>(1)[0]")
-        self.assertEqual(self.right_together([CASE, other, CASE]), {0, 1, 2})
+        self.assertEqual(self.right_together([CASE, CASE, CASE]), {0, 1, 2})
+
+    def test_a_twin_does_not_live_on_the_headers_of_another(self):
+        without = CASE.replace("return f<32, 32>()", "return std::vector<int>(1)[0]")
+        other = HEADER + "#include <vector>\n" + without.replace(HEADER, "")
+        self.assertEqual(self.right_together([without, other, other, without]), {1, 2})
+
+    def test_an_include_behind_the_others_stays_apart(self):
+        between = CASE.replace("#ifdef LLM_MUST_FAIL\n", "#ifdef LLM_MUST_FAIL\n#include <vector>\n")
+        self.assertEqual(self.right_together([CASE, CASE, between, between]), {0, 1})
 
     def test_twins_beside_one_with_a_diagnostic_are_not_known_to_be_right(self):
         self.assertEqual(self.right_together([CASE, CASE.replace("int main() {", "int main() {\n  int unused;")]), set())

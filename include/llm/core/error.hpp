@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <llm/detail/no_fast_math.hpp>
+
 namespace llm {
 
 /// Base of everything the library throws.

@@ -10,9 +10,7 @@
 #include <sys/mman.h>
 #endif
 
-#if defined(__FAST_MATH__)
-#error "llm: -ffast-math (and -Ofast) breaks the -inf of attention masks and the NaN checks of training; build without it"
-#endif
+#include <llm/detail/no_fast_math.hpp>
 
 #if defined(__CUDACC__)
 #define LLM_HOST_DEVICE __host__ __device__

@@ -133,7 +133,7 @@ class Sampler {
       end += static_cast<double>(weights_[i]);
       if (position < end) break;
     }
-    return static_cast<std::int32_t>(last);  // the last possible token when the product was rounded up to the sum
+    return static_cast<std::int32_t>(last);  // the last possible token when rounding puts the position past the sum
   }
 
   SamplingOptions options_;

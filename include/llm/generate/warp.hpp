@@ -41,16 +41,15 @@ inline float to_finite_float(double value) {
 /// exp(x) for x <= 0, to the last place; 0 for -inf. Without branches or calls, so that compilers make vectors of a loop over it: a
 /// vocabulary takes a fifth of the time. Source: the polynomial of Cephes' expf.
 inline float exp_of_nonpositive(float x) {
-  constexpr float to_integer = 12582912.0f;  // 1.5 * 2^23: adding it rounds away the fraction
   const float bounded = x < -110.0f ? -110.0f : x;
-  const float n = (bounded * 1.44269504f + to_integer) - to_integer;
+  const auto exponent = static_cast<std::int32_t>(bounded * 1.44269504f - 0.5f), half = exponent / 2;  // 2^exponent may be no float
+  const auto n = static_cast<float>(exponent);
   const float r = (bounded - n * 0.693359375f) - n * -2.12194440e-4f;  // x - n log 2, |r| <= log(2) / 2
   float p = 1.9875691500e-4f * r + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  const auto exponent = static_cast<std::int32_t>(n), half = exponent / 2;  // 2^n may be too small for one number
   const auto power = [](std::int32_t e) { return std::bit_cast<float>((e + 127) << 23); };
   return (p * (r * r) + r + 1.0f) * power(half) * power(exponent - half);
 }
