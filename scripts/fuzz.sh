@@ -21,7 +21,8 @@ fuzz() {
     -artifact_prefix="$out/" "$out/corpus" "tests/fuzz/corpus/$name" >"$out/log" 2>&1
 }
 
-trap 'kill $(jobs -p) 2>/dev/null' EXIT  # what still runs when this is interrupted
+set -m  # each job is a process group, which ends as a whole when this is interrupted
+trap 'for job in $(jobs -pr); do kill -- "-$job"; done' EXIT
 names=() jobs=$(jobs_for_this_machine)
 declare -A pids=()
 for source in tests/fuzz/*_fuzz.cpp; do
