@@ -71,15 +71,12 @@ void linear_forward_stored(const T* x, DType format, const void* w, const T* bia
     reference::linear_forward_stored(x, format, w, bias, y, M, N, K);
   } else {
     const StoredColumns stored{format, static_cast<const std::byte*>(w), storage_bytes(format, K), K};
-    const auto* floats = static_cast<const float*>(w);
-    if (format == DType::f32 && M > few_rows)
-      return product(M, N, K, dense(x, K), MatrixColumns<float>{dense(floats, K).transposed()}, Output<T>{y, N, bias, false});
-    if (format == DType::f32) return few_rows_forward(x, floats, bias, y, M, N, K);
-    if (format == DType::bf16 && M <= few_rows) return few_rows_forward(x, static_cast<const bf16*>(w), bias, y, M, N, K);
+    if (M <= few_rows) return few_rows_forward_stored(x, stored, bias, y, M, N);
+    if (format == DType::f32)
+      return product(M, N, K, dense(x, K), MatrixColumns<float>{dense(static_cast<const float*>(w), K).transposed()},
+                     Output<T>{y, N, bias, false});
     if constexpr (std::is_same_v<T, bf16>)
       if (format == DType::bf16) return linear_forward(x, static_cast<const bf16*>(w), bias, y, M, N, K);
-    if (format == DType::f16 && M <= few_rows) return few_rows_forward(x, static_cast<const f16*>(w), bias, y, M, N, K);
-    if (M <= few_rows) return few_rows_forward_stored(x, stored, bias, y, M, N);
     product(M, N, K, dense(x, K), stored, Output<T>{y, N, bias, false});
   }
 }
