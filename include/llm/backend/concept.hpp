@@ -25,6 +25,7 @@ enum class Activation : std::uint8_t { silu, gelu_tanh, gelu_erf };
 /// Row b has S keys, or kv_lengths[b] when that is not null; its query t stands at position (keys of b) - T + t.
 /// With `causal` a query sees positions up to its own; with window W > 0 it sees only positions above its own - W.
 /// Query head h reads KV head h / (H / K). Scores are scaled by `scale`.
+/// Backends may multiply a key that a query does not see by 0, when it lies within the row's S or kv_lengths[b]: if it is not finite, NaN.
 struct AttentionArgs {
   std::int64_t B = 0, T = 0, S = 0, H = 0, K = 0, E = 0;
   std::int64_t kv_batch_stride = 0, kv_position_stride = 0, kv_head_stride = 0;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include <llm/backend/concept.hpp>
+#include <llm/backend/cpu/attention_view.hpp>
 #include <llm/backend/cpu/dispatch.hpp>
 #include <llm/backend/cpu/parallel.hpp>
 #include <llm/backend/cpu/tile.hpp>
@@ -108,11 +109,12 @@ void combine_splits(const SplitResults& results, std::int64_t query, std::int64_
   float largest = -std::numeric_limits<float>::infinity(), total = 0;
   for (std::int64_t i = 0; i < results.splits; ++i) largest = (std::max)(largest, results.largest(query, i));
   for (std::int64_t i = 0; i < results.splits; ++i) {
-    if (results.total(query, i) == 0.0f) continue;  // a split with no key to see
+    if (results.total(query, i) == 0.0f) continue;  // a split with no key to see, or none that weighs anything
     const float factor = std::exp(results.largest(query, i) - largest);
     total += factor * results.total(query, i);
     Kernels::template narrow<float>(results.sums(query, i), factor, sums, E, true);
   }
+  if (total == 0.0f && largest == least_score) total = std::numeric_limits<float>::quiet_NaN();  // all scores are -inf
   Kernels::template narrow<T>(sums, total == 0.0f ? 0.0f : 1.0f / total, y + query * E, E, false);
   if (lse != nullptr) lse[query] = largest + std::log(total);
 }

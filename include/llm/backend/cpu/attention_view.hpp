@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 namespace llm::cpu {
 
@@ -23,6 +24,10 @@ struct TileView {
   std::int32_t rows_from(std::int32_t key) const { return (std::clamp)(end_moves ? key + 1 - end : key < end ? 0 : rows, 0, rows); }
   std::int32_t rows_to(std::int32_t key) const { return (std::clamp)(begin_moves ? key + 1 - begin : key < begin ? 0 : rows, 0, rows); }
 };
+
+/// What stands for the largest score of a query whose keys all have scores of -inf: such keys weigh nothing beside others that are seen
+/// later, where e^(-inf - -inf) would be NaN. Only when all that a query sees are -inf is its result NaN, as the reference's is.
+inline constexpr float least_score = (std::numeric_limits<float>::lowest)();
 
 /// What the softmax of the queries of a tile, one a lane, carries from one tile of keys to the next: the largest score, the sum of
 /// exponentials below it, and the factor by which the last tile changed what had been summed before.

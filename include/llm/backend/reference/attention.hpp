@@ -70,7 +70,8 @@ void for_each_key(const AttentionArgs& a, F f) {
 }
 
 /// y[b,t,h] = sum over visible s of softmax(scale q.k[s]) v[s]; lse[b,t,h] = log sum exp of the scaled scores, may be null.
-/// A query that sees no key gives y = 0 and lse = -inf. Softmax is in compute_t<T> whatever KV is.
+/// A query that sees no key gives y = 0 and lse = -inf. A key whose score is -inf weighs nothing; where all scores of a query are -inf,
+/// its y and lse are NaN, as in PyTorch. Softmax is in compute_t<T> whatever KV is.
 template <class T, class KV>
 void attention_forward(const AttentionArgs& a, const T* q, const KV* k, const KV* v, T* y, compute_t<T>* lse) {
   using C = compute_t<T>;

@@ -29,11 +29,12 @@ struct AttentionRows : TileProduct {
     }
   }
 
-  /// largest + log(total), and 1 / total or 0 for a query that saw nothing, over total.
+  /// largest + log(total), and 1 / total or 0 for a query that saw nothing, over total; both NaN for one that saw scores of -inf alone.
   LLM_KERNEL static void finish_softmax(std::int64_t rows, const RunningSoftmax& running) {
     for (std::int64_t i = 0; i < rows; i += width) {
-      const vf total = load(running.total + i);
-      store(running.largest + i, load(running.largest + i) + logarithm(total));
+      const vf largest = load(running.largest + i), sum = load(running.total + i);
+      const vf total = both(sum == splat(0), largest == splat(least_score)) ? splat(std::numeric_limits<float>::quiet_NaN()) : sum;
+      store(running.largest + i, largest + logarithm(total));
       store(running.total + i, total == splat(0) ? total : 1.0f / total);
     }
   }
@@ -98,9 +99,9 @@ struct AttentionRows : TileProduct {
     }
   }
 
-  /// Turns the n scores of one query into weights e^(scale score - largest), with the largest and the total written.
+  /// Turns the n scores of one query into weights e^(scale score - largest), with the largest and the total written; see least_score.
   LLM_KERNEL static void softmax_row(float* scores, std::int64_t n, float scale, float& largest, float& total) {
-    vf most = splat(-std::numeric_limits<float>::infinity());
+    vf most = splat(n > 0 ? least_score : -std::numeric_limits<float>::infinity());
     std::int64_t i = 0;
     for (; i + width <= n; i += width) {
       const vf s = load(scores + i) * scale;
@@ -251,9 +252,10 @@ struct AttentionRows : TileProduct {
     for (; s < all_to; ++s) most = larger(load(scores + s * tile_size), most);
     for (; s < to; ++s) second = larger(hidden(scores + s * tile_size, s, begin, end), second);
     most = larger(larger(fourth, third), larger(second, most));
-    // A query that has seen nothing has no largest score; 0 in its place makes weights of 0, not NaN. One that sees -inf alone gets NaN.
-    const auto sees = either(both(both(end > splat_int(from), begin < splat_int(to)), begin < end), most > nothing);
-    const vf shift = sees ? most : splat(0);
+    // A query that has seen nothing has no largest score; 0 in its place makes weights of 0, not NaN.
+    const auto sees = both(both(end > splat_int(from), begin < splat_int(to)), begin < end);
+    most = sees ? larger(most, splat(least_score)) : most;
+    const vf shift = most > nothing ? most : splat(0);
     vf sum = splat(0);
     for (s = from; s < to; ++s) {
       const vf p = exponential_of_negative(load(scores + s * tile_size) - shift);

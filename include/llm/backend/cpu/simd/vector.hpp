@@ -21,7 +21,6 @@ LLM_SIMD vi splat_int(std::int32_t x) { return x - vi{}; }
 LLM_SIMD vf as_float(vi v) { return (vf)v; }
 LLM_SIMD vi as_int(vf v) { return (vi)v; }
 LLM_SIMD vi both(vi a, vi b) { return a & b; }
-LLM_SIMD vi either(vi a, vi b) { return a | b; }
 
 LLM_SIMD vf load(const float* p) { return *reinterpret_cast<const vf_anywhere*>(p); }
 /// A vector of one number, or of the bits of two bf16 numbers that lie at p.
@@ -147,7 +146,6 @@ LLM_SIMD vi splat_int(std::int32_t x) { return x; }
 LLM_SIMD vf as_float(vi v) { return std::bit_cast<float>(v); }
 LLM_SIMD vi as_int(vf v) { return std::bit_cast<std::int32_t>(v); }
 LLM_SIMD bool both(bool a, bool b) { return a && b; }
-LLM_SIMD bool either(bool a, bool b) { return a || b; }
 LLM_SIMD vf load(const float* p) { return *p; }
 LLM_SIMD vf load(const bf16* p) { return *p; }
 LLM_SIMD vf load(const f16* p) { return *p; }
