@@ -26,6 +26,13 @@
 #define LLM_RESTRICT
 #endif
 
+// For what the innermost loops call: in large programs compilers stop inlining small functions, and a call saves every vector register.
+#if defined(__GNUC__) || defined(__clang__)
+#define LLM_ALWAYS_INLINE [[gnu::always_inline]] inline
+#else
+#define LLM_ALWAYS_INLINE inline
+#endif
+
 // Functions for one instruction set carry the target themselves, so that a program needs no -march (docs/decisions.md).
 #if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__) && !defined(__CUDACC__)
 #define LLM_X86 1
@@ -52,7 +59,7 @@
 namespace llm::detail {
 
 /// Asks for memory that will be read soon; nothing happens when the address is none.
-inline void prefetch([[maybe_unused]] const void* p) noexcept {
+LLM_ALWAYS_INLINE void prefetch([[maybe_unused]] const void* p) noexcept {
 #if defined(__GNUC__) || defined(__clang__)
   __builtin_prefetch(p, 0, 2);
 #endif

@@ -47,7 +47,7 @@ class Ahead {
 
   /// Lines in all, about.
   std::int64_t lines() const { return rows_ * (bytes_ / line + 1); }
-  void fetch(std::int64_t lines) {
+  LLM_ALWAYS_INLINE void fetch(std::int64_t lines) {
     for (; lines > 0 && rows_ > 0; --lines) {
       detail::prefetch(row_ + at_);
       at_ += line;
