@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <llm/backend/cpu/parallel.hpp>
+#include <support/watchdog.hpp>
 
 #if defined(_OPENMP) && defined(__linux__)
 #include <pthread.h>
@@ -21,13 +22,16 @@
 
 #include <llm/backend/cpu/optimizer.hpp>
 #include <llm/backend/cpu/workspace.hpp>
+#include <support/child_process.hpp>
 #endif
 
 namespace {
 
 constexpr std::int64_t large = 1 << 20;  // work of an index for which a sleeping thread is woken
 
+/// A number of threads for a while, in which a deadlock ends.
 struct ThreadCount {
+  llm_test::Watchdog watchdog;
   explicit ThreadCount(int threads) { llm::set_num_threads(threads); }
   ~ThreadCount() { llm::set_num_threads(0); }
 };
@@ -124,6 +128,17 @@ void stop_thread(int) {
 }
 
 }  // namespace
+
+TEST_CASE("a deadlock is ended by the watchdog [threads]") {
+  const pid_t child = llm_test::start_child([] {
+    ::signal(SIGABRT, SIG_DFL);  // Catch2 would report it as its own
+    const llm_test::Watchdog watchdog(1);
+    for (;;) rest(1000);
+    return 0;
+  });
+  const int status = llm_test::wait_for_child(child);
+  CHECK((status == -SIGABRT || status == -SIGALRM));
+}
 
 TEST_CASE("a loop ends although the other thread does not run [threads]") {
   const ThreadCount use(2);

@@ -3,6 +3,8 @@
 #include <functional>
 #include <string>
 
+#include <support/watchdog.hpp>
+
 #include "cpu_support.hpp"
 
 using namespace cpu_test;
@@ -12,6 +14,7 @@ namespace {
 /// Runs f with 1, 2 and 8 threads and checks that its result has the same bits.
 template <class F>
 void same_for_any_thread_count(const F& f) {
+  const llm_test::Watchdog watchdog;
   llm::set_num_threads(1);
   const auto alone = f();
   for (const int threads : {2, 8}) {
