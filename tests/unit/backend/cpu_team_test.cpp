@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <set>
@@ -222,6 +223,78 @@ TEST_CASE("a forked child has helpers of its own [threads]") {
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
   CHECK(visits(40, large) == std::vector<int>(40, 1));
+#endif
+}
+
+TEST_CASE("a process forked inside a loop may call kernels until it ends [threads]") {
+#if !LLM_FORKS
+  WARN("skipped: the thread sanitizer allows no threads after a fork");
+#else
+  const ThreadCount use(2);
+  find_helper();
+  std::atomic<int> wrong{0};
+  llm::cpu::parallel_for(8, large, [&](std::int64_t) {
+    wrong += llm_test::run_in_child([] {
+               ::alarm(60);
+               return visits(40, large) == std::vector<int>(40, 1) ? 0 : 1;
+             }) != 0;
+  });
+  CHECK(wrong == 0);
+#endif
+}
+
+namespace {
+
+/// Calls kernels when it is destroyed.
+struct CallsAtExit {
+  std::atomic<int>* right = nullptr;
+  void (*then)(bool) = nullptr;
+  ~CallsAtExit() {
+    const std::vector<float> ones(1 << 20, 1.0f);
+    const llm::Elements<float> all{ones.data(), static_cast<std::int64_t>(ones.size())};
+    bool good = true;
+    for (int round = 0; round < 3; ++round) good = good && llm::cpu::sum_of_squares<float>(&all, 1) == static_cast<double>(ones.size());
+    if (right != nullptr) *right += good;
+    if (then != nullptr) then(good);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("kernels run when the objects of a thread are destroyed, and leave no thread behind [threads]") {
+  const ThreadCount use(2);
+  std::atomic<int> right{0};
+  const auto call = [&] {
+    std::thread([&] {
+      static thread_local CallsAtExit outlives_what_the_library_keeps;  // made before it
+      outlives_what_the_library_keeps.right = &right;
+      find_helper();
+      static thread_local CallsAtExit made_last;
+      made_last.right = &right;
+    }).join();
+  };
+  call();
+  const std::size_t before = threads_of_process();
+  for (int i = 0; i < 10; ++i) call();
+  rest(20);  // a joined thread may be listed for a moment
+  CHECK(right == 22);
+  CHECK(threads_of_process() <= before);
+}
+
+TEST_CASE("kernels run when static objects are destroyed [threads]") {
+#if !LLM_FORKS
+  WARN("skipped: the thread sanitizer allows no threads after a fork");
+#else
+  const ThreadCount use(2);
+  const pid_t child = llm_test::start_child([] {
+    static CallsAtExit calls;
+    calls.then = [](bool good) { ::_exit(good ? 7 : 1); };
+    ::alarm(60);
+    find_helper();
+    std::exit(2);
+    return 3;
+  });
+  CHECK(llm_test::wait_for_child(child) == 7);
 #endif
 }
 

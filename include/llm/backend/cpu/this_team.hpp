@@ -39,8 +39,10 @@ class LLM_SHARED ThisTeam {
   }
 
  private:
+  /// Loops of objects that are destroyed later, as static ones are, stay on the thread.
   struct Return {
     ~Return() {
+      ThisThread::in_loop() = true;
       if (Team* const mine = std::exchange(team(), nullptr)) {
         mine->leave();
         SpareTeams::instance().give(mine);

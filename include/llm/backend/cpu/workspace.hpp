@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <llm/detail/platform.hpp>
 #include <llm/tensor/host_memory.hpp>
@@ -75,21 +76,32 @@ class Workspaces {
 
 /// What belongs to the calling thread. One object across shared libraries (LLM_SHARED).
 struct LLM_SHARED ThisThread {
-  /// The workspaces that a helper of a team was given; null for other threads.
+  /// The workspaces in use: those that a helper of a team was given, or the thread's own. Null before the first.
   static Workspaces*& given_workspaces() {
     static thread_local Workspaces* given = nullptr;
     return given;
   }
   static Workspaces& workspaces() {
-    if (Workspaces* given = given_workspaces()) return *given;
-    static thread_local Workspaces own;
-    return own;
+    Workspaces*& given = given_workspaces();
+    if (given == nullptr) {
+      static thread_local Owner own;
+      given = new Workspaces;
+      static_cast<void>(own);
+    }
+    return *given;
   }
   /// Whether the thread runs a part of a loop, so that a loop inside it stays on this thread.
   static bool& in_loop() {
     static thread_local bool in = false;
     return in;
   }
+
+ private:
+  /// Frees the workspaces at the end of the thread. Objects that are destroyed later may still call kernels: the thread then gets others,
+  /// which nobody frees.
+  struct Owner {
+    ~Owner() { delete std::exchange(given_workspaces(), nullptr); }
+  };
 };
 
 /// `count` elements of uninitialised, 64-byte aligned memory of this thread. The content is lost at the next call with the same slot.
