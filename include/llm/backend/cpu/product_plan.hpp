@@ -9,12 +9,12 @@
 
 namespace llm::cpu {
 
-/// How deep the pieces are in which a product of depth K is added up, in units of `unit` values. Deep pieces write sums less often; but
-/// where a row of the left operand has its values far apart, each needs a line of the caches. It follows from K and that layout alone, and
-/// each result adds up its pieces in order, so that results depend on neither threads nor tiles. Pairs gain nothing from deep pieces: what
-/// packing them reads has then left the caches. A multiple of 32, so that no block of a storage format is cut.
+/// How deep the pieces are in which a product of depth K is added up, in values, of which a unit of depth holds `unit`. Deep pieces write
+/// sums less often. But where a row of the left operand has its values far apart, each needs a line of the caches; unless they are pairs,
+/// which are packed, the less often the deeper the pieces. It follows from K and that layout alone, and each result adds up its pieces in
+/// order, so that results depend on neither threads nor tiles. A multiple of 32, so that no block of a storage format is cut.
 constexpr std::int64_t product_depth(std::int64_t K, std::int64_t unit, bool left_near) {
-  const std::int64_t deepest = (left_near && unit == 1 ? 512 : 192) * unit;
+  const std::int64_t deepest = unit == 1 ? (left_near ? 512 : 192) : (left_near ? 384 : 512);
   return round_up(ceil_div(K, ceil_div(K, deepest)), 32);
 }
 

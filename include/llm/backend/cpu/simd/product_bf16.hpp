@@ -71,6 +71,8 @@ struct ProductBf16 : Multiply<PairsOfBf16> {
       const bool whole = blocks.first(end) - blocks.first(first) == together * block_rows;
       for (std::int64_t k = 0; k < K; k += 2) {
         const bf16* line = a.data + k * a.col_stride;
+        for (std::int64_t later = k + 48; later < k + 50; ++later)
+          __builtin_prefetch(a.from(blocks.first(first), (std::min)(later, K - 1)).data);  // hardware does not foresee rows far apart
         float* to = packed + (first * units + k / 2) * block_rows;
         for (std::int64_t block = first; whole && block < end; block += 2, to += 2 * units * block_rows)
           store_halves(pairs(line + blocks.first(block), a.col_stride, width, K - k), to, to + units * block_rows);
