@@ -74,12 +74,12 @@ void add_activations(const std::string& type, std::int64_t rows, std::int64_t co
   add_pass<T, 3>("swiglu/forward" + end, rows, cols, 3,
                  [n](auto& a, auto&) { Cpu::swiglu_forward<T>(a[0].data(), a[1].data(), a[2].data(), n); });
   add_pass<T, 5>("swiglu/backward" + end, rows, cols, 5, [n](auto& a, auto&) {
-    Cpu::swiglu_backward<T>(a[0].data(), a[1].data(), a[2].data(), a[3].data(), a[4].data(), n, false, false);
+    Cpu::swiglu_backward<T>(a[0].data(), a[1].data(), a[2].data(), a[3].data(), a[4].data(), nullptr, n, false, false);
   });
   add_pass<T, 2>("gelu/forward" + end, rows, cols, 2,
                  [n](auto& a, auto&) { Cpu::activation_forward<T>(llm::Activation::gelu_tanh, a[0].data(), a[1].data(), n); });
   add_pass<T, 3>("gelu/backward" + end, rows, cols, 3, [n](auto& a, auto&) {
-    Cpu::activation_backward<T>(llm::Activation::gelu_tanh, a[0].data(), a[1].data(), a[2].data(), n, false);
+    Cpu::activation_backward<T>(llm::Activation::gelu_tanh, a[0].data(), a[1].data(), a[2].data(), nullptr, n, false);
   });
 }
 

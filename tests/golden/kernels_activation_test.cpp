@@ -20,7 +20,7 @@ TEMPLATE_LIST_TEST_CASE("activation kernels agree with PyTorch", "[golden]", Ker
     check_close("y", y.host(), golden.tensor<double>(op + "a.y").values);
     const Activation activation = kind;
     check_gradients<B, T>({{"dx", golden.tensor<double>(op + "a.dx").values}}, 1e-5,
-                          [&](auto& out, auto& add) { B::template activation_backward<T>(activation, dy, x, out[0], n, add[0]); });
+                          [&](auto& out, auto& add) { B::template activation_backward<T>(activation, dy, x, out[0], nullptr, n, add[0]); });
   }
 }
 
@@ -35,7 +35,7 @@ TEMPLATE_LIST_TEST_CASE("swiglu kernels agree with PyTorch", "[golden]", KernelB
   check_close("y", y.host(), golden.tensor<double>("swiglu.a.y").values);
   check_gradients<B, T>(
       {{"dgate", golden.tensor<double>("swiglu.a.dgate").values, 0}, {"dup", golden.tensor<double>("swiglu.a.dup").values, 1}}, 1e-5,
-      [&](auto& out, auto& add) { B::template swiglu_backward<T>(dy, gate, up, out[0], out[1], n, add[0], add[1]); });
+      [&](auto& out, auto& add) { B::template swiglu_backward<T>(dy, gate, up, out[0], out[1], nullptr, n, add[0], add[1]); });
 }
 
 TEMPLATE_LIST_TEST_CASE("softmax kernels agree with PyTorch", "[golden]", KernelBackends) {

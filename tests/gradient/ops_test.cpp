@@ -2,7 +2,7 @@
 #include <llm/autograd/gradient_check.hpp>
 #include <llm/autograd/recompute.hpp>
 #include <llm/backend/cpu/cpu.hpp>
-#include <llm/ops/activation.hpp>
+#include <llm/ops/activation_linear.hpp>
 #include <llm/ops/add.hpp>
 #include <llm/ops/attention.hpp>
 #include <llm/ops/embedding.hpp>
@@ -97,6 +97,15 @@ TEMPLATE_TEST_CASE("Gradient of activations", "[gradient]", llm::Reference, llm:
   check(llm::check_gradient([&] { return llm::gelu_erf(x); }, x));
   check(llm::check_gradient([&] { return llm::swiglu(x, y); }, x, y));
   check(llm::check_gradient([&] { return llm::swiglu(x, x); }, x));
+  auto w = random_tensor<Shape<4, 9>, B>({});
+  auto b = random_tensor<Shape<4>, B>({});
+  check(llm::check_gradient([&] { return llm::swiglu_linear(x, y, w); }, x, y, w));
+  check(llm::check_gradient([&] { return llm::swiglu_linear(x, x, w, b); }, x, w, b));
+  check(llm::check_gradient([&] { return llm::swiglu_linear(x, y, w, b) + llm::swiglu_linear(y, x, w); }, x, y, w, b));
+  for (const auto kind : {llm::Activation::silu, llm::Activation::gelu_tanh, llm::Activation::gelu_erf}) {
+    check(llm::check_gradient([&] { return llm::activation_linear(kind, x, w); }, x, w));
+    check(llm::check_gradient([&] { return llm::activation_linear(kind, x, w, b); }, x, w, b));
+  }
   check(llm::check_gradient([&] { return llm::softmax(x); }, x));
 }
 

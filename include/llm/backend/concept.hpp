@@ -126,11 +126,11 @@ concept backend_for = memory_space<typename B::memory> && requires(
   { B::template layer_norm_backward<T>(x, x, x, cstat, cstat, y, stat, stat, n, n, add, add) };   // dy, x, gain, mean, inv_std, dx, dgain, dbias
   // in both backward kernels dx may be dy
   { B::template rope<T>(rope, x, y, add) };
-  // activations on n elements; dx may be x, dgate gate, and dup up
+  // activations on n elements; dx may be x, dgate gate, and dup up. Backward writes the forward's y again, unless that is null; it may be dy
   { B::template activation_forward<T>(Activation::silu, x, y, n) };
-  { B::template activation_backward<T>(Activation::silu, x, x, y, n, add) };                // dy, x, dx
+  { B::template activation_backward<T>(Activation::silu, x, x, y, y, n, add) };             // dy, x, dx, y
   { B::template swiglu_forward<T>(x, x, y, n) };                                            // silu(gate) * up
-  { B::template swiglu_backward<T>(x, x, x, y, y, n, add, add) };                           // dy, gate, up, dgate, dup
+  { B::template swiglu_backward<T>(x, x, x, y, y, y, n, add, add) };                        // dy, gate, up, dgate, dup, y
   // softmax over rows; -inf is allowed
   { B::template softmax_forward<T>(x, y, n, n) };
   { B::template softmax_backward<T>(x, x, y, n, n, add) };                                  // dy, y, dx

@@ -175,15 +175,17 @@ class Replay {
 
   /// x -> y, both [R, D], as attention().
   constexpr void mlp() {
-    const Count inside = c_.gated() ? ffn_ * 3 : ffn_ * 2;  // gate, up and their product; or up and its activation
+    const Count inside = c_.gated() ? ffn_ + ffn_ : ffn_;  // gate and up, or up
     ledger_.take(inside);
+    ledger_.take(ffn_);     // their product, or its activation
     ledger_.take(hidden_);  // down_proj
+    ledger_.give(ffn_);
     give_unsaved(inside);
   }
   constexpr void mlp_backward(Count d_x) {
-    linear_backward(c_.ffn_dim, c_.d_model, c_.mlp_bias, ffn_, Count(0));  // down_proj
-    ledger_.give(ffn_);                                                    // its input
-    ledger_.give(ffn_);  // d_y; the gradients of gate and up, or of up, are written over their values
+    ledger_.take(ffn_);  // the gradient of down_proj's input, then that input; gradients of gate and up are written over their values
+    linear_backward(c_.ffn_dim, c_.d_model, c_.mlp_bias, Count(0), Count(0));  // down_proj
+    ledger_.give(ffn_);
     linear_backward(c_.d_model, c_.ffn_dim, c_.mlp_bias, d_x, ffn_);  // up_proj
     if (c_.gated()) linear_backward(c_.d_model, c_.ffn_dim, c_.mlp_bias, 0, ffn_);
   }

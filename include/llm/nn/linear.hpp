@@ -32,10 +32,15 @@ struct Linear<In, Out, HasBias, Trainable<T>, Backend> {
 
   template <class S>
   auto operator()(const Tensor<T, S, Backend>& x) const {
+    return with_parameters([&](const auto&... parameters) { return linear(x, parameters...); });
+  }
+  /// f(weight), or f(weight, bias) when the layer has one.
+  template <class F>
+  auto with_parameters(const F& f) const {
     if constexpr (HasBias)
-      return linear(x, weight, bias);
+      return f(weight, bias);
     else
-      return linear(x, weight);
+      return f(weight);
   }
 
   /// Features of another element type or backend.

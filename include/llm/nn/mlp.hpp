@@ -2,7 +2,7 @@
 #pragma once
 
 #include <llm/nn/linear.hpp>
-#include <llm/ops/activation.hpp>
+#include <llm/ops/activation_linear.hpp>
 
 namespace llm {
 
@@ -18,10 +18,12 @@ struct SwiGlu {
     using T = typename Weights::value_type;
     static_assert(detail::stream_of<X, D, T, Backend>,
                   "llm::SwiGlu::operator()(x [..., D]): x must have the layer's width, element type and backend");
-    if constexpr (detail::stream_of<X, D, T, Backend>)
+    if constexpr (!detail::stream_of<X, D, T, Backend>)
+      return {};
+    else if constexpr (std::is_same_v<Weights, Frozen>)
       return down_proj(swiglu(gate_proj(x), up_proj(x)));
     else
-      return {};
+      return down_proj.with_parameters([&](const auto&... down) { return swiglu_linear(gate_proj(x), up_proj(x), down...); });
   }
   /// f(linear, kind of its matrix, name).
   template <class Visit>
@@ -44,10 +46,12 @@ struct GeluMlp {
     using T = typename Weights::value_type;
     static_assert(detail::stream_of<X, D, T, Backend>,
                   "llm::GeluMlp::operator()(x [..., D]): x must have the layer's width, element type and backend");
-    if constexpr (detail::stream_of<X, D, T, Backend>)
+    if constexpr (!detail::stream_of<X, D, T, Backend>)
+      return {};
+    else if constexpr (std::is_same_v<Weights, Frozen>)
       return down_proj(activation(Gelu, up_proj(x)));
     else
-      return {};
+      return down_proj.with_parameters([&](const auto&... down) { return activation_linear(Gelu, up_proj(x), down...); });
   }
   template <class Visit>
   void visit(Visit&& f) const {

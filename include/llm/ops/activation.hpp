@@ -9,29 +9,50 @@ namespace llm {
 
 namespace detail {
 
+/// h = f(x).
 template <class T, class Backend>
-struct ActivationOp {
+struct ActivationValues {
   Activation kind;
   Saved<T> x;
-  Grad<T, Backend> d_x, d_y;
+  Grad<T, Backend> d_x;
 
-  void backward() {
+  /// The gradient of x from that of the n elements of h. Writes the latter again, too, unless h is null; it may be d_h.
+  void backward(const T* d_h, T* h, std::int64_t n) {
     const auto dx = d_x.write_over(x);
-    Backend::template activation_backward<T>(kind, d_y.read(), x.data(), dx.data, d_x.numel(), dx.add);
+    Backend::template activation_backward<T>(kind, d_h, x.data(), dx.data, h, n, dx.add);
   }
 };
 
+/// h = silu(gate) * up.
 template <class T, class Backend>
-struct SwigluOp {
+struct SwigluValues {
   Saved<T> gate, up;
-  Grad<T, Backend> d_gate, d_up, d_y;
+  Grad<T, Backend> d_gate, d_up;
 
-  void backward() {
+  void backward(const T* d_h, T* h, std::int64_t n) {
     const auto dg = d_gate.write_over(gate);
     const auto du = d_up.write_over(up);
-    Backend::template swiglu_backward<T>(d_y.read(), gate.data(), up.data(), dg.data, du.data, d_y.numel(), dg.add, du.add);
+    Backend::template swiglu_backward<T>(d_h, gate.data(), up.data(), dg.data, du.data, h, n, dg.add, du.add);
   }
 };
+
+/// y = h.
+template <class Values, class T, class Backend>
+struct ValuesOp {
+  Values values;
+  Grad<T, Backend> d_y;
+
+  void backward() { values.backward(d_y.read(), nullptr, d_y.numel()); }
+};
+
+template <class T, class S, class Backend>
+ActivationValues<T, Backend> saved_values(Activation kind, const Tensor<T, S, Backend>& x) {
+  return {kind, Saved<T>(x), Grad<T, Backend>(x)};
+}
+template <class T, class SG, class SU, class Backend>
+SwigluValues<T, Backend> saved_values(const Tensor<T, SG, Backend>& gate, const Tensor<T, SU, Backend>& up) {
+  return {Saved<T>(gate), Saved<T>(up), Grad<T, Backend>(gate), Grad<T, Backend>(up)};
+}
 
 }  // namespace detail
 
@@ -44,8 +65,7 @@ Tensor<T, S, Backend> activation(Activation kind, const Tensor<T, S, Backend>& x
     Backend::template activation_forward<T>(kind, x.data(), y.data(), y.numel());
     if (Tape* const tape = recording(x)) {
       const auto d_y = output_gradient(y);
-      using G = Grad<T, Backend>;
-      tape->record(y, detail::ActivationOp<T, Backend>{kind, Saved<T>(x), G(x), d_y});
+      tape->record(y, detail::ValuesOp<detail::ActivationValues<T, Backend>, T, Backend>{detail::saved_values(kind, x), d_y});
     }
   }
   return y;
@@ -76,8 +96,7 @@ Tensor<T, SG, Backend> swiglu(const Tensor<T, SG, Backend>& gate, const Tensor<T
   Backend::template swiglu_forward<T>(gate.data(), up.data(), y.data(), y.numel());
   if (Tape* const tape = recording(gate, up)) {
     const auto d_y = output_gradient(y);
-    using G = Grad<T, Backend>;
-    tape->record(y, detail::SwigluOp<T, Backend>{Saved<T>(gate), Saved<T>(up), G(gate), G(up), d_y});
+    tape->record(y, detail::ValuesOp<detail::SwigluValues<T, Backend>, T, Backend>{detail::saved_values(gate, up), d_y});
   }
   return y;
 }

@@ -8,26 +8,38 @@ namespace llm {
 
 namespace detail {
 
+/// What the backward passes of a linear map of x [M, K] share: the parameters' gradients.
 template <class T, class Backend>
-struct LinearOp {
-  Saved<T> x, weight;
-  Grad<T, Backend> d_x, d_weight, d_bias, d_y;
+struct LinearParameters {
+  Saved<T> weight;
+  Grad<T, Backend> d_weight, d_bias;
   std::int64_t M, N, K;
 
-  void backward() {
-    const T* const dy = d_y.read();  // [M, N]
+  void backward(const T* dy, const T* x) {
     if (d_bias.tracked()) {
       const auto db = d_bias.write_wide();
       Backend::template linear_backward_bias<T>(dy, db.data, M, N, db.add);
     }
     if (d_weight.tracked()) {
       const auto dw = d_weight.write_wide();  // [N, K]
-      Backend::template linear_backward_weight<T>(dy, x.data(), dw.data, M, N, K, dw.add);
+      Backend::template linear_backward_weight<T>(dy, x, dw.data, M, N, K, dw.add);
     }
-    if (d_x.tracked()) {
-      const auto dx = d_x.write();  // [M, K]
-      Backend::template linear_backward_input<T>(dy, weight.data(), dx.data, M, N, K, dx.add);
-    }
+  }
+};
+
+template <class T, class Backend>
+struct LinearOp {
+  LinearParameters<T, Backend> parameters;
+  Saved<T> x;
+  Grad<T, Backend> d_x, d_y;
+
+  void backward() {
+    const T* const dy = d_y.read();  // [M, N]
+    parameters.backward(dy, x.data());
+    if (!d_x.tracked()) return;
+    const auto& [weight, d_weight, d_bias, M, N, K] = parameters;
+    const auto dx = d_x.write();  // [M, K]
+    Backend::template linear_backward_input<T>(dy, weight.data(), dx.data, M, N, K, dx.add);
   }
 };
 
@@ -41,9 +53,9 @@ auto linear(const Tensor<T, SX, Backend>& x, const Tensor<T, SW, Backend>& weigh
   if (Tape* const tape = bias ? recording(x, weight, *bias) : recording(x, weight)) {
     const auto d_y = output_gradient(y);
     using G = Grad<T, Backend>;
-    // x is needed for d_weight only, the weight for d_x only
-    tape->record(y, LinearOp<T, Backend>{weight.tracked() ? Saved<T>(x) : Saved<T>(), x.tracked() ? Saved<T>(weight) : Saved<T>(), G(x),
-                                         G(weight), bias ? G(*bias) : G(), d_y, m, n, k});
+    const Saved<T> saved_weight = x.tracked() ? Saved<T>(weight) : Saved<T>();  // for d_x only, as x for d_weight
+    tape->record(y, LinearOp<T, Backend>{
+                        {saved_weight, G(weight), bias ? G(*bias) : G(), m, n, k}, weight.tracked() ? Saved<T>(x) : Saved<T>(), G(x), d_y});
   }
   return y;
 }

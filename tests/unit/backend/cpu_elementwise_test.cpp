@@ -65,8 +65,8 @@ void check_activations(std::int64_t n) {
     for (const bool add : {false, true}) {
       auto dx = random_values<T>(n, 4);
       auto want_dx = in_double(dx);
-      llm::Cpu::activation_backward<T>(kind, dy.data(), x.data(), dx.data(), n, add);
-      llm::Reference::activation_backward<double>(kind, wide_dy.data(), wide_x.data(), want_dx.data(), n, add);
+      llm::Cpu::activation_backward<T>(kind, dy.data(), x.data(), dx.data(), nullptr, n, add);
+      llm::Reference::activation_backward<double>(kind, wide_dy.data(), wide_x.data(), want_dx.data(), nullptr, n, add);
       CHECK(distance(dx, want_dx) < tolerance<T>);
     }
   }
@@ -76,9 +76,9 @@ void check_activations(std::int64_t n) {
   for (const bool add : {false, true}) {
     auto dgate = random_values<T>(n, 5), dup = random_values<T>(n, 6);
     auto want_dgate = in_double(dgate), want_dup = in_double(dup);
-    llm::Cpu::swiglu_backward<T>(dy.data(), x.data(), up.data(), dgate.data(), dup.data(), n, add, !add);
-    llm::Reference::swiglu_backward<double>(wide_dy.data(), wide_x.data(), wide_up.data(), want_dgate.data(), want_dup.data(), n, add,
-                                            !add);
+    llm::Cpu::swiglu_backward<T>(dy.data(), x.data(), up.data(), dgate.data(), dup.data(), nullptr, n, add, !add);
+    llm::Reference::swiglu_backward<double>(wide_dy.data(), wide_x.data(), wide_up.data(), want_dgate.data(), want_dup.data(), nullptr, n,
+                                            add, !add);
     CHECK(distance(dgate, want_dgate) < tolerance<T>);
     CHECK(distance(dup, want_dup) < tolerance<T>);
   }
@@ -89,17 +89,27 @@ template <class T>
 void check_activations_in_place(std::int64_t n) {
   const auto x = random_values<T>(n, 1, 4), dy = random_values<T>(n, 2), up = random_values<T>(n, 3);
   auto over = x, over_up = up;
-  std::vector<T> dx(x.size()), dup(x.size());
+  std::vector<T> y(x.size()), dx(x.size()), dup(x.size());
   for (const auto kind : {llm::Activation::silu, llm::Activation::gelu_tanh, llm::Activation::gelu_erf}) {
     over = x;
-    llm::Cpu::activation_backward<T>(kind, dy.data(), x.data(), dx.data(), n, false);
-    llm::Cpu::activation_backward<T>(kind, dy.data(), over.data(), over.data(), n, false);
+    llm::Cpu::activation_backward<T>(kind, dy.data(), x.data(), dx.data(), nullptr, n, false);
+    llm::Cpu::activation_backward<T>(kind, dy.data(), over.data(), over.data(), nullptr, n, false);
     CHECK(bits(over) == bits(dx));
+    over = dy;
+    llm::Cpu::activation_forward<T>(kind, x.data(), y.data(), n);
+    llm::Cpu::activation_backward<T>(kind, over.data(), x.data(), dup.data(), over.data(), n, false);
+    CHECK(bits(over) == bits(y));
+    CHECK(bits(dup) == bits(dx));
   }
   over = x;
-  llm::Cpu::swiglu_backward<T>(dy.data(), x.data(), up.data(), dx.data(), dup.data(), n, false, false);
-  llm::Cpu::swiglu_backward<T>(dy.data(), over.data(), over_up.data(), over.data(), over_up.data(), n, false, false);
+  llm::Cpu::swiglu_backward<T>(dy.data(), x.data(), up.data(), dx.data(), dup.data(), nullptr, n, false, false);
+  llm::Cpu::swiglu_backward<T>(dy.data(), over.data(), over_up.data(), over.data(), over_up.data(), nullptr, n, false, false);
   CHECK(bits(over) == bits(dx));
+  CHECK(bits(over_up) == bits(dup));
+  over = dy;
+  llm::Cpu::swiglu_forward<T>(x.data(), up.data(), y.data(), n);
+  llm::Cpu::swiglu_backward<T>(over.data(), x.data(), up.data(), dx.data(), dup.data(), over.data(), n, false, false);
+  CHECK(bits(over) == bits(y));
   CHECK(bits(over_up) == bits(dup));
 }
 

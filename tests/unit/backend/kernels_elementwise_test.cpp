@@ -129,9 +129,9 @@ TEMPLATE_LIST_TEST_CASE("activations of odd sizes", "[kernels]", KernelBackendsW
       Reference::activation_forward<double>(kind, x.wide.data(), expected.data(), n);
       check_close("y", y.host(), expected, kernel_tolerance<T>);
       Gradient dx{"dx", zeros(n)};
-      Reference::activation_backward<double>(kind, dy.wide.data(), x.wide.data(), dx.expected.data(), n, false);
+      Reference::activation_backward<double>(kind, dy.wide.data(), x.wide.data(), dx.expected.data(), nullptr, n, false);
       check_gradients<B, T>({dx}, kernel_tolerance<T>,
-                            [&](auto& out, auto& add) { B::template activation_backward<T>(kind, dy, x, out[0], n, add[0]); });
+                            [&](auto& out, auto& add) { B::template activation_backward<T>(kind, dy, x, out[0], nullptr, n, add[0]); });
     }
 }
 
@@ -147,10 +147,11 @@ TEMPLATE_LIST_TEST_CASE("swiglu of odd sizes", "[kernels]", KernelBackendsWithBf
     Reference::swiglu_forward<double>(gate.wide.data(), up.wide.data(), expected.data(), n);
     check_close("y", y.host(), expected, kernel_tolerance<T>);
     Gradient d_gate{"dgate", zeros(n), 0}, d_up{"dup", zeros(n), 1};
-    Reference::swiglu_backward<double>(dy.wide.data(), gate.wide.data(), up.wide.data(), d_gate.expected.data(), d_up.expected.data(), n,
-                                       false, false);
-    check_gradients<B, T>({d_gate, d_up}, kernel_tolerance<T>,
-                          [&](auto& out, auto& add) { B::template swiglu_backward<T>(dy, gate, up, out[0], out[1], n, add[0], add[1]); });
+    Reference::swiglu_backward<double>(dy.wide.data(), gate.wide.data(), up.wide.data(), d_gate.expected.data(), d_up.expected.data(),
+                                       nullptr, n, false, false);
+    check_gradients<B, T>({d_gate, d_up}, kernel_tolerance<T>, [&](auto& out, auto& add) {
+      B::template swiglu_backward<T>(dy, gate, up, out[0], out[1], nullptr, n, add[0], add[1]);
+    });
   }
 }
 

@@ -39,8 +39,8 @@ static_assert(decode_memory(unit, {.batch = 2, .capacity = 10}).cache == 2 * 10 
 static_assert(decode_memory(unit, {.cache_type = DType::bf16}).cache == 64 * 2 * 2 + 2 * 8);
 
 // Kept of a block for each row: norm(x) and its statistic, q, k, v, the heads' result and its log-sum-exp, the sum, norm of that and its
-// statistic, gate, up and product of F. With inputs, targets and the embedding's x:
-constexpr std::int64_t kept(std::int64_t f) { return 2 + 1 + 2 + 3 + 2 + 1 + 2 + 3 * f; }
+// statistic, gate and up of F. With inputs, targets and the embedding's x:
+constexpr std::int64_t kept(std::int64_t f) { return 2 + 1 + 2 + 3 + 2 + 1 + 2 + 2 * f; }
 constexpr std::int64_t batch = 7;
 
 // Of narrow layers most lives in the backward of the head: the block's result, the final norm and its statistic, log-sum-exp, logits, the
@@ -48,8 +48,8 @@ constexpr std::int64_t batch = 7;
 static_assert(training_memory(unit, {.batch = batch}).activations == 4 * (batch * (kept(1) + 6) + 3));
 static_assert(training_memory(unit, {.batch = batch}).gradients == 4);
 
-// Of a wide MLP in its backward: besides the product there are its gradient and that of the sum; the loss and its gradient. Embedding,
-// final norm and down_proj have their gradients. (Those of gate and up are written over their values, when the product is gone.)
+// Of a wide MLP in its backward: besides gate and up there are their product, where its gradient was, and the gradient of the sum; the loss
+// and its gradient. Embedding, final norm and down_proj have their gradients. (Those of gate and up are written over their values.)
 constexpr Config wide = [] {
   Config c = unit;
   c.ffn_dim = 10;

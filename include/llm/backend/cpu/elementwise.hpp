@@ -97,9 +97,9 @@ void activation_forward(Activation kind, const T* x, T* y, std::int64_t n) {
 }
 
 template <class T>
-void activation_backward(Activation kind, const T* dy, const T* x, T* dx, std::int64_t n, bool add) {
+void activation_backward(Activation kind, const T* dy, const T* x, T* dx, T* y, std::int64_t n, bool add) {
   for_elements<T>(n, 8, [&](auto kernels, std::int64_t i, std::int64_t count) {
-    kernels.template activation_backward<T>(kind, dy + i, x + i, dx + i, count, add);
+    kernels.template activation_backward<T>(kind, dy + i, x + i, dx + i, y == nullptr ? nullptr : y + i, count, add);
   });
 }
 
@@ -110,9 +110,10 @@ void swiglu_forward(const T* gate, const T* up, T* y, std::int64_t n) {
 }
 
 template <class T>
-void swiglu_backward(const T* dy, const T* gate, const T* up, T* dgate, T* dup, std::int64_t n, bool add_dgate, bool add_dup) {
+void swiglu_backward(const T* dy, const T* gate, const T* up, T* dgate, T* dup, T* y, std::int64_t n, bool add_dgate, bool add_dup) {
   for_elements<T>(n, 8, [&](auto kernels, std::int64_t i, std::int64_t count) {
-    kernels.template swiglu_backward<T>(dy + i, gate + i, up + i, dgate + i, dup + i, count, add_dgate, add_dup);
+    kernels.template swiglu_backward<T>(dy + i, gate + i, up + i, dgate + i, dup + i, y == nullptr ? nullptr : y + i, count, add_dgate,
+                                        add_dup);
   });
 }
 

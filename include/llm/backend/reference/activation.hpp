@@ -55,11 +55,15 @@ void activation_forward(Activation kind, const T* x, T* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = T(activate(kind, compute_t<T>(x[i])).value);
 }
 
-/// dx[i] = dy[i] f'(x[i])
+/// dx[i] = dy[i] f'(x[i]), and y[i] = f(x[i]) unless y is null. y may be dy.
 template <class T>
-void activation_backward(Activation kind, const T* dy, const T* x, T* dx, std::int64_t n, bool add) {
+void activation_backward(Activation kind, const T* dy, const T* x, T* dx, T* y, std::int64_t n, bool add) {
   using C = compute_t<T>;
-  for (std::int64_t i = 0; i < n; ++i) store(dx[i], C(dy[i]) * activate(kind, C(x[i])).slope, add);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const ValueAndSlope<C> f = activate(kind, C(x[i]));
+    store(dx[i], C(dy[i]) * f.slope, add);
+    if (y != nullptr) y[i] = T(f.value);
+  }
 }
 
 /// y[i] = silu(gate[i]) up[i]
@@ -69,14 +73,15 @@ void swiglu_forward(const T* gate, const T* up, T* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = T(silu(C(gate[i])).value * C(up[i]));
 }
 
-/// dgate[i] = dy[i] up[i] silu'(gate[i]), dup[i] = dy[i] silu(gate[i])
+/// dgate[i] = dy[i] up[i] silu'(gate[i]), dup[i] = dy[i] silu(gate[i]), and y[i] = silu(gate[i]) up[i] unless y is null. y may be dy.
 template <class T>
-void swiglu_backward(const T* dy, const T* gate, const T* up, T* dgate, T* dup, std::int64_t n, bool add_dgate, bool add_dup) {
+void swiglu_backward(const T* dy, const T* gate, const T* up, T* dgate, T* dup, T* y, std::int64_t n, bool add_dgate, bool add_dup) {
   using C = compute_t<T>;
   for (std::int64_t i = 0; i < n; ++i) {
     const ValueAndSlope<C> s = silu(C(gate[i]));
     const C d_gate = C(dy[i]) * C(up[i]) * s.slope;
     const C d_up = C(dy[i]) * s.value;
+    if (y != nullptr) y[i] = T(s.value * C(up[i]));
     store(dgate[i], d_gate, add_dgate);
     store(dup[i], d_up, add_dup);
   }

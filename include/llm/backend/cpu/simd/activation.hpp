@@ -15,14 +15,14 @@ struct Activations {
   }
 
   template <class T>
-  LLM_KERNEL static void activation_backward(Activation kind, const T* dy, const T* x, T* dx, std::int64_t n, bool add) {
+  LLM_KERNEL static void activation_backward(Activation kind, const T* dy, const T* x, T* dx, T* y, std::int64_t n, bool add) {
     switch (kind) {
       case Activation::silu:
-        return backward<Silu>(dy, x, dx, n, add);
+        return backward<Silu>(dy, x, dx, y, n, add);
       case Activation::gelu_tanh:
-        return backward<GeluTanh>(dy, x, dx, n, add);
+        return backward<GeluTanh>(dy, x, dx, y, n, add);
       case Activation::gelu_erf:
-        return backward<GeluErf>(dy, x, dx, n, add);
+        return backward<GeluErf>(dy, x, dx, y, n, add);
     }
   }
 
@@ -35,45 +35,54 @@ struct Activations {
   }
 
   template <class T>
-  LLM_KERNEL static void swiglu_backward(const T* dy, const T* gate, const T* up, T* dgate, T* dup, std::int64_t n, bool add_dgate,
+  LLM_KERNEL static void swiglu_backward(const T* dy, const T* gate, const T* up, T* dgate, T* dup, T* y, std::int64_t n, bool add_dgate,
                                          bool add_dup) {
     for (std::int64_t i = 0; i < n; i += width) {
-      const vf g = load(gate + i, n - i), s = sigmoid(g), d = load(dy + i, n - i);
-      const vf d_gate = d * load(up + i, n - i) * s * (1.0f + g * (1.0f - s)), d_up = d * g * s;
+      const vf g = load(gate + i, n - i), s = sigmoid(g), d = load(dy + i, n - i), u = load(up + i, n - i);
+      const vf d_gate = d * u * s * (1.0f + g * (1.0f - s)), d_up = d * g * s;
+      if (y != nullptr) store(y + i, g * s * u, n - i);
       store(dgate + i, d_gate, n - i, add_dgate);
       store(dup + i, d_up, n - i, add_dup);
     }
   }
 
  private:
+  struct ValueAndSlope {
+    vf value, slope;
+  };
   struct Silu {
-    LLM_SIMD static vf value(vf x) { return x * sigmoid(x); }
-    LLM_SIMD static vf slope(vf x) {
+    LLM_SIMD static ValueAndSlope at(vf x) {
       const vf s = sigmoid(x);
-      return s * (1.0f + x * (1.0f - s));
+      return {x * s, s * (1.0f + x * (1.0f - s))};
     }
   };
+  /// (1 + tanh u) / 2 is sigmoid(2 u).
   struct GeluTanh {
-    static constexpr float a = 0.7978845608028654f, b = 0.044715f;  // a = sqrt(2 / pi)
-    LLM_SIMD static vf value(vf x) { return 0.5f * x * (1.0f + hyperbolic_tangent(a * (x + b * x * x * x))); }
-    LLM_SIMD static vf slope(vf x) {
-      const vf t = hyperbolic_tangent(a * (x + b * x * x * x));
-      return 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * (a + 3.0f * a * b * x * x);
+    static constexpr float a = 1.5957691216057308f, b = 0.044715f;  // a = 2 sqrt(2 / pi)
+    LLM_SIMD static ValueAndSlope at(vf x) {
+      const vf square = x * x, s = sigmoid(x * multiply_add(square, splat(a * b), splat(a))), value = x * s;
+      return {value, multiply_add(value * (1.0f - s), multiply_add(square, splat(3 * a * b), splat(a)), s)};
     }
   };
   struct GeluErf {
-    LLM_SIMD static vf area(vf x) { return 0.5f * (1.0f + error_function(x * 0.70710678118654752f)); }
-    LLM_SIMD static vf value(vf x) { return x * area(x); }
-    LLM_SIMD static vf slope(vf x) { return area(x) + x * 0.39894228040143268f * exponential(-0.5f * x * x); }  // 1 / sqrt(2 pi)
+    LLM_SIMD static ValueAndSlope at(vf x) {
+      const vf e = exponential(-0.5f * x * x), area = 0.5f * (1.0f + error_function(x * 0.70710678118654752f, e));
+      return {x * area, multiply_add(x * e, splat(0.39894228040143268f), area)};  // 1 / sqrt(2 pi)
+    }
   };
 
   template <class F, class T>
   LLM_SIMD static void forward(const T* x, T* y, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; i += width) store(y + i, F::value(load(x + i, n - i)), n - i);
+    for (std::int64_t i = 0; i < n; i += width) store(y + i, F::at(load(x + i, n - i)).value, n - i);
   }
   template <class F, class T>
-  LLM_SIMD static void backward(const T* dy, const T* x, T* dx, std::int64_t n, bool add) {
-    for (std::int64_t i = 0; i < n; i += width) store(dx + i, load(dy + i, n - i) * F::slope(load(x + i, n - i)), n - i, add);
+  LLM_SIMD static void backward(const T* dy, const T* x, T* dx, T* y, std::int64_t n, bool add) {
+    for (std::int64_t i = 0; i < n; i += width) {
+      const ValueAndSlope f = F::at(load(x + i, n - i));
+      const vf d = load(dy + i, n - i);
+      if (y != nullptr) store(y + i, f.value, n - i);
+      store(dx + i, d * f.slope, n - i, add);
+    }
   }
 };
 

@@ -78,18 +78,15 @@ LLM_SIMD vf logarithm(vf x) {
 
 LLM_SIMD vf sigmoid(vf x) { return 1.0f / (1.0f + exponential(-x)); }
 
-/// 1 - 2 / (e^2x + 1): absolute error of one rounding, which is what gelu needs.
-LLM_SIMD vf hyperbolic_tangent(vf x) { return 1.0f - 2.0f / (exponential(x + x) + 1.0f); }
-
-/// Abramowitz and Stegun 7.1.26: absolute error 1.5e-7.
-LLM_SIMD vf error_function(vf x) {
+/// erf x, when e^(-x^2) is known. Abramowitz and Stegun 7.1.26: absolute error 1.5e-7.
+LLM_SIMD vf error_function(vf x, vf exponential_of_minus_square) {
   const vf magnitude = if_negative(x, -x, x);
   const vf t = 1.0f / multiply_add(splat(0.3275911f), magnitude, splat(1.0f));
   vf p = multiply_add(splat(1.061405429f), t, splat(-1.453152027f));
   p = multiply_add(p, t, splat(1.421413741f));
   p = multiply_add(p, t, splat(-0.284496736f));
   p = multiply_add(p, t, splat(0.254829592f));
-  const vf value = 1.0f - p * t * exponential(-x * x);
+  const vf value = 1.0f - p * t * exponential_of_minus_square;
   return if_negative(x, -value, value);
 }
 

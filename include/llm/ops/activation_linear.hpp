@@ -1,0 +1,67 @@
+// The second half of an MLP in one op: a linear map of an activation, whose values backward computes again rather than keeps. They are
+// cheap to compute where the activation's gradient is, and in an MLP they are the widest tensors.
+#pragma once
+
+#include <llm/ops/activation.hpp>
+#include <llm/ops/linear.hpp>
+
+namespace llm {
+
+namespace detail {
+
+/// y = h W^T + b, where `values` says what h is.
+template <class Values, class T, class Backend>
+struct LinearOfValuesOp {
+  Values values;
+  LinearParameters<T, Backend> parameters;
+  Grad<T, Backend> d_y;
+
+  void backward() {
+    const auto& [weight, d_weight, d_bias, M, N, K] = parameters;
+    const T* const dy = d_y.read();  // [M, N]
+    auto h = Tensor<T, Shape<dyn>, Backend>::empty({M * K});
+    Backend::template linear_backward_input<T>(dy, weight.data(), h.data(), M, N, K, false);
+    values.backward(h.data(), h.data(), M * K);  // h was its gradient until here
+    parameters.backward(dy, h.data());
+  }
+};
+
+/// linear(h(), weight, bias...), and on the tape, unless that is null, one op with the values that `saved()` gives.
+template <class H, class Save, class T, class SW, class Backend, class... Bias>
+auto linear_of_values(Tape* tape, const H& h, const Save& saved, const Tensor<T, SW, Backend>& weight, const Bias&... bias) {
+  auto y = [&] {
+    const NoTape one_op_not_two;
+    return linear(h(), weight, bias...);
+  }();
+  if (tape) {
+    using G = Grad<T, Backend>;
+    G d_bias;
+    ((d_bias = G(bias)), ...);
+    const auto d_y = output_gradient(y);
+    tape->record(y, LinearOfValuesOp<decltype(saved()), T, Backend>{
+                        saved(), {Saved<T>(weight), G(weight), d_bias, rows(y.shape()), weight.extent(0), weight.extent(1)}, d_y});
+  }
+  return y;
+}
+
+}  // namespace detail
+
+/// y = (silu(gate) * up) W^T + b. gate and up [..., K], weight [N, K], bias [N] or none -> [..., N]. The same as linear(swiglu(gate, up),
+/// weight, bias), and in little more time. Saves gate, up and the weight, but not the product.
+template <class T, class SG, class SU, class SW, class Backend, class... Bias>
+auto swiglu_linear(const Tensor<T, SG, Backend>& gate, const Tensor<T, SU, Backend>& up, const Tensor<T, SW, Backend>& weight,
+                   const Bias&... bias) {
+  return detail::linear_of_values(
+      recording(gate, up, weight, bias...), [&] { return swiglu(gate, up); }, [&] { return detail::saved_values(gate, up); }, weight,
+      bias...);
+}
+
+/// y = f(x) W^T + b. x [..., K], weight [N, K], bias [N] or none -> [..., N]. The same as linear(activation(kind, x), weight, bias), and in
+/// little more time. Saves x and the weight, but not f(x).
+template <class T, class SX, class SW, class Backend, class... Bias>
+auto activation_linear(Activation kind, const Tensor<T, SX, Backend>& x, const Tensor<T, SW, Backend>& weight, const Bias&... bias) {
+  return detail::linear_of_values(
+      recording(x, weight, bias...), [&] { return activation(kind, x); }, [&] { return detail::saved_values(kind, x); }, weight, bias...);
+}
+
+}  // namespace llm
