@@ -242,3 +242,41 @@ TEST_CASE("rotary embedding agrees with the reference") {
 TEST_CASE("embedding has the bits of the reference") {
   with_both_types([](auto type) { check_embedding<decltype(type)>(); });
 }
+
+namespace {
+
+/// A row of -inf with NaN at some place and 5 at another, or without it: nothing of its softmax and its loss is a number.
+template <class B, class T>
+void check_row_with_nan(std::int64_t cols, std::int64_t nan, std::int64_t five) {
+  INFO("cols " << cols << ", NaN at " << nan << ", 5 at " << five);
+  std::vector<T> x(static_cast<std::size_t>(cols), T(-std::numeric_limits<float>::infinity())), y(x.size());
+  if (five >= 0) x[static_cast<std::size_t>(five)] = T(5.0f);
+  x[static_cast<std::size_t>(nan)] = T(std::numeric_limits<float>::quiet_NaN());
+  B::template softmax_forward<T>(x.data(), y.data(), 1, cols);
+  std::size_t numbers = 0;
+  for (const T value : y) numbers += !std::isnan(static_cast<double>(value));
+  CHECK(numbers == 0);
+  llm::compute_t<T> loss = 0, lse = 0;
+  for (const std::int32_t target : {0, static_cast<std::int32_t>(cols - 1)}) {
+    B::template cross_entropy_forward<T>(x.data(), &target, &loss, &lse, 1, cols, -100);
+    CHECK(std::isnan(lse));
+    CHECK(std::isnan(loss));
+  }
+}
+
+template <class B, class T>
+void check_rows_with_nan() {
+  for (const std::int64_t cols : {1, 2, 7, 16, 33, 70})
+    for (std::int64_t nan = 0; nan < cols; ++nan) {
+      check_row_with_nan<B, T>(cols, nan, -1);
+      if (nan > 0) check_row_with_nan<B, T>(cols, nan, nan % 16 == 0 ? 0 : nan - 1);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a row of logits with one NaN has no softmax and no loss, not even beside -inf") {
+  with_both_types([](auto type) { check_rows_with_nan<llm::Cpu, decltype(type)>(); });
+  check_rows_with_nan<llm::Reference, float>();
+  check_rows_with_nan<llm::Reference, llm::bf16>();
+}

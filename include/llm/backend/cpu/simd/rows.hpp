@@ -1,13 +1,17 @@
 // Softmax, cross-entropy and norms, row by row.
 #if defined(LLM_SIMD_WIDTH)
 
+/// The largest element that is a number; NaN when there is none, but for -inf.
 template <class T>
 LLM_SIMD float largest_of(const T* x, std::int64_t n) {
-  vf largest = splat(-std::numeric_limits<float>::infinity());
+  constexpr float nothing = -std::numeric_limits<float>::infinity();
+  vf largest = splat(nothing);
   std::int64_t i = 0;
-  for (; i + width <= n; i += width) largest = larger(largest, load(x + i));
+  for (; i + width <= n; i += width) largest = larger(load(x + i), largest);  // in this order NaN is passed over
   float result = horizontal_max(largest);
   for (; i < n; ++i) result = (std::max)(result, static_cast<float>(x[i]));
+  for (i = 0; i < n && result == nothing; ++i)
+    if (static_cast<float>(x[i]) != nothing) result = std::numeric_limits<float>::quiet_NaN();
   return result;
 }
 
