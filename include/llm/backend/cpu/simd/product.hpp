@@ -10,6 +10,14 @@ LLM_SIMD void transpose_square(const T* from, std::int64_t stride, std::int64_t 
   (store(to + static_cast<std::int64_t>(I) * to_stride, rows[I]), ...);
 }
 
+/// Fetches the `count` values at p, which packing reads in a moment: hardware does not foresee rows far apart.
+template <class T>
+LLM_SIMD void fetch_values(const T* p, std::int64_t count) {
+  constexpr std::int64_t line = 64 / sizeof(T);
+  for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(p + i);
+  __builtin_prefetch(p + count - 1);
+}
+
 struct Product : Multiply<Floats> {
   using Packed = float;
   static constexpr std::int64_t depth_unit = 1;
@@ -34,8 +42,10 @@ struct Product : Multiply<Floats> {
   LLM_KERNEL static void pack_panel(Matrix<T> b, std::int64_t K, std::int64_t cols, float* packed) {
     const std::int64_t wide = padded(cols);
     if (b.col_stride == 1) {
-      for (std::int64_t k = 0; k < K; ++k)
+      for (std::int64_t k = 0; k < K; ++k) {
+        fetch_values(b.from((std::min)(k + 16, K - 1), 0).data, cols);
         for (std::int64_t j = 0; j < cols; j += width) store(packed + k * wide + j, load(b.data + k * b.row_stride + j, cols - j));
+      }
       return;
     }
     for (std::int64_t j = 0; j < cols; j += width) {

@@ -43,15 +43,17 @@ struct ProductBf16 : Multiply<PairsOfBf16> {
   /// column j as packed[k * padded(cols) + j].
   LLM_KERNEL static void pack_panel(Matrix<bf16> b, std::int64_t K, std::int64_t cols, float* packed) {
     const std::int64_t wide = padded(cols);
-    for (std::int64_t j = 0; j < cols; j += width) {
-      if (b.col_stride == 1) {
-        for (std::int64_t k = 0; k < K; k += 2)
+    if (b.col_stride == 1) {
+      for (std::int64_t k = 0; k < K; k += 2) {
+        for (std::int64_t later = k + 16; later < k + 18; ++later) fetch_values(b.from((std::min)(later, K - 1), 0).data, cols);
+        for (std::int64_t j = 0; j < cols; j += width)
           store(packed + k / 2 * wide + j, pairs(b.data + k * b.row_stride + j, b.row_stride, cols - j, K - k));
-      } else {
-        for (std::int64_t k = 0; k < K; k += 2 * width)
-          transpose_pairs(b.from(k, j), K - k, cols - j, packed + k / 2 * wide + j, wide, std::make_index_sequence<width>{});
       }
+      return;
     }
+    for (std::int64_t j = 0; j < cols; j += width)
+      for (std::int64_t k = 0; k < K; k += 2 * width)
+        transpose_pairs(b.from(k, j), K - k, cols - j, packed + k / 2 * wide + j, wide, std::make_index_sequence<width>{});
   }
 
   /// Packs M rows of a, K deep: as rows where they are dense along the depth,
@@ -72,7 +74,7 @@ struct ProductBf16 : Multiply<PairsOfBf16> {
       for (std::int64_t k = 0; k < K; k += 2) {
         const bf16* line = a.data + k * a.col_stride;
         for (std::int64_t later = k + 48; later < k + 50; ++later)
-          __builtin_prefetch(a.from(blocks.first(first), (std::min)(later, K - 1)).data);  // hardware does not foresee rows far apart
+          fetch_values(a.from(blocks.first(first), (std::min)(later, K - 1)).data, 1);
         float* to = packed + (first * units + k / 2) * block_rows;
         for (std::int64_t block = first; whole && block < end; block += 2, to += 2 * units * block_rows)
           store_halves(pairs(line + blocks.first(block), a.col_stride, width, K - k), to, to + units * block_rows);
