@@ -62,6 +62,9 @@ void products() {
   for (const std::int64_t M : {1, 2, 3, 8, 9, 13})
     for (const std::int64_t N : {1, 3, 4, 15, 17, 33, 50})
       for (const std::int64_t K : {1, 2, 7, 9, 15, 16, 17, 31, 33}) linear<T>(M, N, K);
+  for (const std::int64_t M : {0, 1, 9})
+    for (const std::int64_t N : {0, 1, 33})
+      for (const std::int64_t K : {0, 1, 33}) linear<T>(M, N, K);
   for (std::int64_t n = 1; n <= 34; ++n) linear<T>(n, 35 - n, n);
   linear<T>(70, 131, 601);  // several panels and pieces of the depth
   linear<T>(1100, 17, 33);  // a weight's gradient in parts
@@ -90,7 +93,7 @@ void attention(const Shape& z, bool causal) {
   using C = llm::compute_t<T>;
   INFO("B " << z.B << " T " << z.T << " S " << z.S << " H " << z.H << " K " << z.K << " E " << z.E << " window " << z.window);
   llm::AttentionArgs a{.B = z.B, .T = z.T, .S = z.S, .H = z.H, .K = z.K, .E = z.E, .window = z.window, .causal = causal};
-  const std::int64_t room = 2, queries = z.B * z.T * z.H, keys = ((z.B - 1) * (z.S + room) + z.S) * z.K * z.E;
+  const std::int64_t room = 2, queries = z.B * z.T * z.H, keys = z.B == 0 ? 0 : ((z.B - 1) * (z.S + room) + z.S) * z.K * z.E;
   a.kv_batch_stride = (z.S + room) * z.K * z.E;
   a.kv_position_stride = z.K * z.E;
   a.kv_head_stride = z.E;
@@ -121,7 +124,13 @@ void attentions() {
     for (const std::int64_t S : {255, 257, 515}) attention<T, KV>({2, 1, S, 4, 2, 33, S / 2}, causal);
     attention<T, KV>({1, 1, 300, 2, 2, 80, 0}, causal);
   }
-  attention<T, KV>({1, 1, 0, 2, 1, 8, 0}, true);
+  for (const std::int64_t steps : {0, 1, 3})
+    for (const std::int64_t S : {0, 1, 5})
+      for (const std::int64_t heads : {0, 2})
+        for (const std::int64_t E : {0, 8}) {
+          attention<T, KV>({1, steps, S, heads, heads, E, 0}, true);
+          attention<T, KV>({0, steps, S, heads, heads, E, 0}, true);
+        }
   attention<T, KV>({1, 3, 2, 2, 1, 16, 0}, true);  // queries that see nothing
 }
 

@@ -56,15 +56,17 @@ void elements(std::int64_t n) {
   });
   for (const auto kind : {llm::Activation::silu, llm::Activation::gelu_tanh, llm::Activation::gelu_erf}) {
     check_within_operands("activation", [&](Operands& o) { Cpu::activation_forward<T>(kind, read<T>(o, n, 1), write<T>(o, n), n); });
-    for (const bool add : {false, true})
+    for (const bool again : {false, true})
       check_within_operands("activation's gradient", [&](Operands& o) {
-        Cpu::activation_backward<T>(kind, read<T>(o, n, 1), read<T>(o, n, 2), write<T>(o, n), n, add);
+        Cpu::activation_backward<T>(kind, read<T>(o, n, 1), read<T>(o, n, 2), write<T>(o, n), again ? write<T>(o, n) : nullptr, n, again);
       });
   }
   check_within_operands("swiglu", [&](Operands& o) { Cpu::swiglu_forward<T>(read<T>(o, n, 1), read<T>(o, n, 2), write<T>(o, n), n); });
-  check_within_operands("swiglu's gradient", [&](Operands& o) {
-    Cpu::swiglu_backward<T>(read<T>(o, n, 1), read<T>(o, n, 2), read<T>(o, n, 3), write<T>(o, n), write<T>(o, n), n, true, false);
-  });
+  for (const bool again : {false, true})
+    check_within_operands("swiglu's gradient", [&](Operands& o) {
+      Cpu::swiglu_backward<T>(read<T>(o, n, 1), read<T>(o, n, 2), read<T>(o, n, 3), write<T>(o, n), write<T>(o, n),
+                              again ? write<T>(o, n) : nullptr, n, again, !again);
+    });
   for (const bool apart : {false, true})
     check_within_operands("adamw", [&](Operands& o) {
       const auto squares = o.out(std::vector<C>(static_cast<std::size_t>(n), C(0.25f)));
@@ -123,8 +125,8 @@ void rows(std::int64_t count, std::int64_t cols) {
 }
 
 template <class T>
-void rotations(std::int64_t half, std::int64_t rest) {
-  const std::int64_t B = 2, steps = 2, heads = 2, E = 2 * half + rest, n = B * steps * heads * E;
+void rotations(std::int64_t half, std::int64_t rest, std::int64_t B = 2, std::int64_t steps = 2, std::int64_t heads = 2) {
+  const std::int64_t E = 2 * half + rest, n = B * steps * heads * E;
   for (const bool interleaved : {false, true})
     for (const bool inverse : {false, true})
       check_within_operands("rope", [&](Operands& o) {
@@ -146,12 +148,32 @@ void append(std::int64_t width) {
   });
 }
 
+template <class T>
+void empty_sizes() {
+  rotations<T>(4, 0, 0);
+  rotations<T>(4, 0, 2, 0);
+  rotations<T>(4, 0, 2, 2, 0);
+  check_within_operands("no rows", [&](Operands& o) {
+    using C = llm::compute_t<T>;
+    const std::int64_t cols = 5;
+    Cpu::softmax_forward<T>(read<T>(o, 0, 1), write<T>(o, 0), 0, cols);
+    Cpu::rms_norm_backward<T>(read<T>(o, 0, 1), read<T>(o, 0, 2), read<T>(o, cols, 3), read<C>(o, 0, 4), write<T>(o, 0), write<C>(o, cols),
+                              0, cols, false, false);
+    Cpu::layer_norm_backward<T>(read<T>(o, 0, 1), read<T>(o, 0, 2), read<T>(o, cols, 3), read<C>(o, 0, 4), read<C>(o, 0, 5), write<T>(o, 0),
+                                write<C>(o, cols), write<C>(o, cols), 0, cols, false, true);
+    Cpu::embedding_forward<T>(o.in(std::vector<std::int32_t>()), read<T>(o, cols, 1), write<T>(o, 0), 0, cols);
+    Cpu::sum_of_squares<T>(static_cast<const llm::Elements<T>*>(nullptr), 0);
+    Cpu::adamw<T>({}, nullptr, 0);
+  });
+}
+
 void halves(std::int64_t n) {
   check_within_operands("convert f16", [&](Operands& o) { Cpu::convert<float, llm::f16>(write<float>(o, n), read<llm::f16>(o, n, 1), n); });
 }
 
 template <class T>
 void all_kernels() {
+  empty_sizes<T>();
   for (const std::int64_t n : sizes()) {
     INFO("size " << n);
     elements<T>(n);

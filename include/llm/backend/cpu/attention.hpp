@@ -126,6 +126,7 @@ void attention_forward(const AttentionArgs& a, const T* q, const KV* k, const KV
   if constexpr (std::is_same_v<T, double> || std::is_same_v<KV, double>) {
     reference::attention_forward(a, q, k, v, y, lse);
   } else {
+    if (a.K == 0) return;  // no heads
     if (a.T == 1) return attention_decode(a, q, k, v, y, lse);
     const AttentionCall<T, KV> call{a, q, k, v, y, lse};
     const std::int64_t blocks = ceil_div(a.T, tile_size), heads = a.B * a.K, group = a.H / a.K;

@@ -208,6 +208,7 @@ void attention_backward(const AttentionArgs& a, const T* q, const T* k, const T*
   if constexpr (std::is_same_v<T, double>) {
     reference::attention_backward(a, q, k, v, y, dy, lse, dq, dk, dv, add_dq, add_dk, add_dv);
   } else {
+    if (a.K == 0) return;  // no heads
     AttentionGradient<T> gradient{a, q, k, v, y, dy, lse, dq, dk, dv, add_dq, add_dk, add_dv, gradient_parts(a)};
     const std::int64_t heads = a.B * a.K, parts = gradient.parts, queries = a.B * a.H * a.T;
     if (parts > 1) gradient.part_dq = workspace<float>(Slot::shared, parts * queries * padded_width(a.E));
