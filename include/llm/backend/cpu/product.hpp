@@ -78,10 +78,16 @@ struct RestColumns {
   static void multiply(const Factor<Right, Out>& f, std::int64_t K, Matrix<A> a, std::int64_t row, std::int64_t rows) {
     if constexpr (possible) {
       const std::int64_t rest = count(a, f), first = f.N - rest;
-      using Weights = typename Kernels::template Weights<float>;
-      Kernels::dot_rows(rows, rest, K, a.from(row, 0).data, a.row_stride,
-                        Weights{f.right.matrix.from(0, first).data, f.right.matrix.col_stride},
-                        f.out.bias == nullptr ? nullptr : f.out.bias + first, f.out.data + row * f.out.stride + first, f.out.stride);
+      if (rest == 0) return;
+      // Blocks of dot products are wider than high: so the many rows are what they take as weights.
+      using Rows = typename Kernels::template Weights<float>;
+      const Matrix<float> columns = f.right.matrix.from(0, first).transposed();
+      float* dots = workspace<float>(Slot::tile, rest * rows);
+      Kernels::dot_rows(rest, rows, K, columns.data, columns.row_stride, Rows{a.from(row, 0).data, a.row_stride},
+                        static_cast<const float*>(nullptr), dots, rows);
+      for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < rest; ++j)
+          f.out.data[(row + i) * f.out.stride + first + j] = dots[j * rows + i] + (f.out.bias == nullptr ? 0.0f : f.out.bias[first + j]);
     }
   }
 };
