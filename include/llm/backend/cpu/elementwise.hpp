@@ -1,6 +1,7 @@
 // Elementwise kernels, sums and activations over blocks of elements.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -27,7 +28,7 @@ void for_elements(std::int64_t n, std::int64_t work, const F& f) {
 template <class T>
 void fill(T* y, std::int64_t n, double value) {
   parallel_blocks(n, elements_per_block, 1, [&](std::int64_t begin, std::int64_t end) {
-    if (value == 0)
+    if (value == 0 && !std::signbit(value))
       std::memset(static_cast<void*>(y + begin), 0, static_cast<std::size_t>(end - begin) * sizeof(T));
     else
       reference::fill(y + begin, end - begin, value);
