@@ -11,12 +11,14 @@
 #if defined(_OPENMP) && defined(__linux__)
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -223,6 +225,29 @@ TEST_CASE("a forked child has helpers of its own [threads]") {
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
   CHECK(visits(40, large) == std::vector<int>(40, 1));
+#endif
+}
+
+TEST_CASE("a loop runs on fewer threads when there is no memory for more [threads]") {
+#if !LLM_FORKS
+  WARN("skipped: the thread sanitizer takes more memory than can be limited");
+#else
+  const ThreadCount use(64);
+  const auto loops_with = [](rlim_t more) {
+    return llm_test::run_in_child([more] {
+      ::alarm(60);
+      std::int64_t pages = 0;
+      std::ifstream("/proc/self/statm") >> pages;
+      const rlim_t bytes = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE)) + more;
+      const rlimit limit{bytes, bytes};
+      if (::setrlimit(RLIMIT_AS, &limit) != 0) return 2;
+      for (int round = 0; round < 3; ++round)
+        if (visits(1000, large) != std::vector<int>(1000, 1)) return 1;
+      return threads_of_process() < 64 ? 0 : 3;
+    });
+  };
+  CHECK(loops_with(40 << 20) == 0);  // no memory for a stack at some time
+  CHECK(loops_with(1 << 20) == 0);   // none for a helper's workspaces
 #endif
 }
 

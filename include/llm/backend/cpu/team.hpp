@@ -9,7 +9,6 @@
 #include <exception>
 #include <limits>
 #include <memory>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -118,15 +117,16 @@ class Team {
   }
 
   bool add_helper(Prepare prepare) {
-    auto helper = std::make_unique<Helper>();
-    helper->index = size_;
-    helper->workspaces.tell(&grown_);
+    std::unique_ptr<Helper> helper;
     try {
+      helper = std::make_unique<Helper>();
+      helper->index = size_;
+      helper->workspaces.tell(&grown_);
       std::thread thread([this, me = helper.get()] { serve(*me); });
       prepare(thread, size_);
       thread.detach();
-    } catch (const std::system_error&) {
-      return false;  // the system has no more threads
+    } catch (const std::exception&) {
+      return false;  // the system has no more threads, or no memory for them
     }
     helper->ready.wait(0);  // what its start allocates belongs to this call
     helper->next.store(&caller_, std::memory_order_relaxed);
