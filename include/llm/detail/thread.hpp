@@ -17,6 +17,20 @@ inline void relax_core() noexcept {
 #endif
 }
 
+/// How this thread rounds and whether it flushes subnormal numbers to zero, where that can be asked; and the same for it from now on.
+inline unsigned float_modes() noexcept {
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__SSE__)
+  return __builtin_ia32_stmxcsr() & ~0x3fu;  // without the flags of what happened
+#else
+  return 0;
+#endif
+}
+inline void set_float_modes([[maybe_unused]] unsigned modes) noexcept {
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__SSE__)
+  __builtin_ia32_ldmxcsr(modes);
+#endif
+}
+
 /// Calls f in the child after a fork, on systems that have one.
 inline void after_fork([[maybe_unused]] void (*f)()) noexcept {
 #if defined(__unix__) || defined(__APPLE__)

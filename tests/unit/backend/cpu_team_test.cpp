@@ -323,6 +323,29 @@ TEST_CASE("kernels run when static objects are destroyed [threads]") {
 #endif
 }
 
+#if defined(__SSE__)
+TEST_CASE("helpers treat subnormal numbers as the calling thread does [threads]") {
+  const ThreadCount use(2);
+  find_helper();
+  const unsigned before = __builtin_ia32_stmxcsr();
+  for (const bool flush : {true, false, true}) {
+    __builtin_ia32_ldmxcsr(flush ? before | 0x8000u : before & ~0x8000u);
+    std::atomic<int> subnormal{0};
+    std::atomic<bool> helped{false};
+    while (!helped)
+      llm::cpu::parallel_for(8, large, [&, self = pthread_self()](std::int64_t) {
+        const volatile float x = 1e-30f, y = 1e-10f;
+        if (x * y != 0.0f) ++subnormal;
+        if (!pthread_equal(self, pthread_self())) helped = true;
+        rest(1);
+      });
+    CHECK((subnormal == 0) == flush);
+    CHECK(subnormal % 8 == 0);
+  }
+  __builtin_ia32_ldmxcsr(before);
+}
+#endif
+
 TEST_CASE("what one thread needed, all have room for [threads]") {
   const ThreadCount use(2);
   find_helper();

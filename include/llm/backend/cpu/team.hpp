@@ -47,6 +47,7 @@ class Team {
     threads = with_helpers(threads, loop, prepare);
     const std::int64_t pieces = ceil_div(loop.count, loop.step);
     loop_ = loop;
+    modes_ = detail::float_modes();
     finished_.store(0, std::memory_order_relaxed);
     spin_.store(spin, std::memory_order_relaxed);
     Member* member = &caller_;
@@ -91,6 +92,7 @@ class Team {
   };
   struct Helper : Member {
     Workspaces workspaces;
+    unsigned modes = 0;  // its float_modes
   };
   /// A library stays loaded as long as a thread has an object with a destructor in it.
   struct KeepsLibrary {
@@ -141,6 +143,7 @@ class Team {
     static_cast<void>(keeps);
     ThisThread::given_workspaces() = &me.workspaces;
     ThisThread::in_loop() = true;
+    me.modes = detail::float_modes();
     me.ready.store(1);
     me.ready.notify_one();
     for (std::uint32_t seen = 0;;) {
@@ -150,22 +153,23 @@ class Team {
         me.asleep.store(false, std::memory_order_relaxed);
       }
       seen = me.calls.load(std::memory_order_acquire);
-      if (const std::int64_t done = work(me); done > 0) {
+      if (const std::int64_t done = work(me, &me.modes); done > 0) {
         finished_.fetch_add(static_cast<std::uint32_t>(done));
         finished_.notify_one();
       }
     }
   }
 
-  /// Does pieces until none is left to take, and says how many. The loop does not end, and its fields do not change, between the taking
-  /// of a piece and the report.
-  std::int64_t work(Member& me) {
+  /// Does pieces until none is left to take, and says how many. A helper passes its modes, which become the caller's. The loop does not
+  /// end, and its fields do not change, between the taking of a piece and the report.
+  std::int64_t work(Member& me, unsigned* modes = nullptr) {
     std::int64_t done = 0;
     Member* from = &me;
     do {
       for (;; ++done) {
         const std::int64_t piece = from->share.take(from == &me ? Share::End::front : Share::End::back, me.index);
         if (piece < 0) break;
+        if (modes != nullptr && *modes != modes_) detail::set_float_modes(*modes = modes_);
         done += perform(piece);
       }
       from = next(from);
@@ -209,6 +213,7 @@ class Team {
   int size_ = 1, most_ = (std::numeric_limits<int>::max)();
   std::int64_t unhelped_ = 0;  // work since helpers were last called
   Loop loop_{};
+  unsigned modes_ = 0;  // the caller's float_modes
   std::exception_ptr error_;
   alignas(128) std::atomic<std::uint32_t> finished_{0};  // pieces that helpers have done
   std::atomic<bool> spin_{true}, failed_{false}, grown_{false};
