@@ -60,6 +60,7 @@ TEMPLATE_TEST_CASE("Gradient of sums, of one tensor used several times", "[gradi
   check(llm::check_gradient([&] { return x + x; }, x));
   check(llm::check_gradient([&] { return x + llm::linear(llm::silu(x), w) + x; }, x, w));
   check(llm::check_gradient([&] { return llm::linear(llm::linear(x, w), w); }, x, w));
+  check(llm::check_gradient([&] { return llm::linear(w, w); }, w));
 }
 
 TEMPLATE_TEST_CASE("Gradient of norms", "[gradient]", llm::Reference, llm::Cpu) {

@@ -35,11 +35,12 @@ struct LinearOp {
 
   void backward() {
     const T* const dy = d_y.read();  // [M, N]
+    if (d_x.tracked()) {             // first, since it reads dy row by row: what the weight's gradient reads across then lies in the caches
+      const auto& [weight, d_weight, d_bias, M, N, K] = parameters;
+      const auto dx = d_x.write();  // [M, K]
+      Backend::template linear_backward_input<T>(dy, weight.data(), dx.data, M, N, K, dx.add);
+    }
     parameters.backward(dy, x.data());
-    if (!d_x.tracked()) return;
-    const auto& [weight, d_weight, d_bias, M, N, K] = parameters;
-    const auto dx = d_x.write();  // [M, K]
-    Backend::template linear_backward_input<T>(dy, weight.data(), dx.data, M, N, K, dx.add);
   }
 };
 
