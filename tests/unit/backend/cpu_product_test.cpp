@@ -78,18 +78,20 @@ TEST_CASE("products with operands dense along rows or columns, at every edge of 
         check_strided(520, 50, 450, a_rows, b_rows, true);  // the same, where columns lie far apart
         check_strided(81, 700, 33, a_rows, b_rows, true);
         check_strided(90, 900, 200, a_rows, b_rows, false);
+        if (!a_rows) check_strided(2050, 515, 40, a_rows, b_rows, true);  // far apart, and packed for many columns
       }
   });
 }
 
 TEST_CASE("a product has the same bits whatever the number of threads and of rows") {
   for_each_isa([] {
-    for (const std::int64_t N : {65, 352}) {
+    const std::int64_t shapes[][3] = {{600, 65, 600}, {600, 352, 600}, {64, 2050, 515}};
+    for (const auto& [M, N, K] : shapes) {
       llm::set_num_threads(1);
-      const auto one = bits(all_products(600, N, 600));
+      const auto one = bits(all_products(M, N, K));
       for (const int threads : {2, 3, 7}) {
         llm::set_num_threads(threads);
-        CHECK(bits(all_products(600, N, 600)) == one);
+        CHECK(bits(all_products(M, N, K)) == one);
       }
     }
     llm::set_num_threads(0);

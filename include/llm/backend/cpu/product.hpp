@@ -11,7 +11,7 @@
 //   vector_cols                     the columns of one vector; panels have whole vectors: padded(cols) columns
 //   view_left(a, K, view)            whether rows of a may be read where they are (dense along the depth or not), and how
 //   view_right(b, cols, panel, wide)  the same for a panel
-//   pack_left(a, M, K, to)          packs rows, `to` has round_up(M, block_rows) * ceil_div(K, depth_unit) elements; returns the view
+//   pack_left(a, M, K, to)          packs rows, `to` has round_up(M, block_rows) * (ceil_div(K, depth_unit) + 2) elements; returns the view
 //   pack_panel(b, K, cols, to)      packs a panel into padded(cols) * ceil_div(K, depth_unit) elements
 //   multiply(M, cols, K, left, panel, wide, before, before_stride, c, c_stride, ahead)
 //                                   c = before + left * panel in float, for at most block_cols columns, and fetches `ahead`
@@ -99,7 +99,8 @@ class ProductTask {
   ProductTask(std::int64_t K, Matrix<A> a, const Factor<Right, Out>& factor, std::int64_t row, std::int64_t rows, std::int64_t col,
               std::int64_t cols)
       : K_(K),
-        depth_(product_depth(K, Kernels::depth_unit, a.col_stride <= near_values)),
+        packs_left_(a.col_stride >= far_values && factor.N >= many_cols && K <= product_depth(K, Kernels::depth_unit, true)),
+        depth_(product_depth(K, Kernels::depth_unit, a.col_stride <= near_values || (packs_left_ && Kernels::depth_unit == 1))),
         a_(a.from(row, 0)),
         factor_(factor),
         row_(row),
@@ -121,6 +122,7 @@ class ProductTask {
   static constexpr std::int64_t group_panels = 8;        // their sums stay in the caches while the depth passes by
   static constexpr std::int64_t few_rows_of_panel = 64;  // a panel that is not read often is read where it is, as is one of near rows
   static constexpr std::int64_t near_values = 512;       // so close, values of a row of the left operand share few sets of the first cache
+  static constexpr std::int64_t far_values = 2048, many_cols = 512;  // so far, they are packed for so many columns, where once is enough
 
   static std::int64_t units(std::int64_t depth) { return ceil_div(depth, Kernels::depth_unit); }
   std::int64_t panel_col(std::int64_t panel) const { return (std::min)(panels_.first(panel) * Kernels::vector_cols, cols_); }
@@ -157,8 +159,9 @@ class ProductTask {
   LeftView<Packed> left_rows(std::int64_t k, std::int64_t depth) const {
     const Matrix<A> a = a_.from(0, k);
     LeftView<Packed> view;
-    if (Kernels::view_left(a, depth, view)) return view;
-    return Kernels::pack_left(a, rows_, depth, workspace<Packed>(Slot::packed_left, round_up(rows_, Kernels::block_rows) * units(depth)));
+    if (!packs_left_ && Kernels::view_left(a, depth, view)) return view;
+    const std::int64_t size = round_up(rows_, Kernels::block_rows) * (units(depth) + 2);
+    return Kernels::pack_left(a, rows_, depth, workspace<Packed>(Slot::packed_left, size));
   }
 
   template <class C>
@@ -180,7 +183,9 @@ class ProductTask {
     return factor_.right.ahead(k, (std::min)(depth_, K_ - k), col_ + panel_col(panel), panel_cols(panel));
   }
 
-  std::int64_t K_, depth_;
+  std::int64_t K_;
+  bool packs_left_;
+  std::int64_t depth_;
   Matrix<A> a_;
   const Factor<Right, Out>& factor_;
   std::int64_t row_, rows_, col_, cols_;

@@ -69,12 +69,20 @@ struct Product : Multiply<Floats> {
       return {packed, K, 1, 0};
     }
     const EvenBlocks blocks(M, block_rows);
-    constexpr std::int64_t together = 4;  // blocks that share lines of memory and are written side by side
-    for (std::int64_t first = 0; first < blocks.count; first += together)
-      for (std::int64_t k = 0; k < K; ++k)
-        for (std::int64_t block = first; block < (std::min)(first + together, blocks.count); ++block)
-          copy_row(a.data + k * a.col_stride + blocks.first(block), blocks.size(block), packed + (block * K + k) * block_rows);
-    return {packed, 1, block_rows, block_rows * K};
+    // Blocks of a group are read along lines of memory and written side by side: a little apart, for other sets of the first cache.
+    constexpr std::int64_t together = 16;
+    const std::int64_t block_size = (K + 2) * block_rows;
+    for (std::int64_t first = 0; first < blocks.count; first += together) {
+      const std::int64_t end = (std::min)(first + together, blocks.count);
+      for (std::int64_t k = 0; k < K; ++k) {
+        const T* from = a.from(blocks.first(first), k).data;
+        float* to = packed + first * block_size + k * block_rows;
+        fetch_values(from + (std::min)(std::int64_t{4}, K - 1 - k) * a.col_stride, blocks.first(end) - blocks.first(first));
+        for (std::int64_t block = first; block < end; from += blocks.size(block), to += block_size, ++block)
+          copy_row(from, blocks.size(block), to);
+      }
+    }
+    return {packed, 1, block_rows, block_size};
   }
 
  private:
