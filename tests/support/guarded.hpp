@@ -124,6 +124,17 @@ std::vector<T> some_values(std::int64_t n, int seed) {
   return values;
 }
 
+/// n numbers among the operands, to read.
+template <class T>
+const T* read(Operands& o, std::int64_t n, int seed) {
+  return o.in(some_values<T>(n, seed));
+}
+/// The same to write or to add to.
+template <class T>
+T* write(Operands& o, std::int64_t n) {
+  return o.out(some_values<T>(n, 9));
+}
+
 /// Calls kernel(operands) with operands at both edges of their pages: it stays within them, and does what it does in the midst of a page.
 template <class Kernel>
 void check_within_operands(const char* name, const Kernel& kernel) {

@@ -6,18 +6,12 @@
 #include <unistd.h>
 #endif
 
-#if defined(__SANITIZE_THREAD__)
-#define LLM_HANDLES_ALARM 0
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LLM_HANDLES_ALARM 0
-#endif
-#endif
-#if !defined(LLM_HANDLES_ALARM)
-#define LLM_HANDLES_ALARM 1
-#endif
+#include <support/sanitizer.hpp>
 
 namespace llm_test {
+
+/// Far above what a test takes, also where a sanitizer or an emulated CPU slows it down, and below ctest's limit.
+inline constexpr unsigned hang_seconds = 300;
 
 #if defined(__unix__) || defined(__APPLE__)
 
@@ -25,8 +19,8 @@ namespace llm_test {
 /// thread sanitizer keeps signals from handlers while a thread waits: there SIGALRM itself ends the process.
 class Watchdog {
  public:
-  explicit Watchdog(unsigned seconds = 60) {
-    if (LLM_HANDLES_ALARM) ::signal(SIGALRM, abort_process);
+  explicit Watchdog(unsigned seconds = hang_seconds) {
+    if (!LLM_THREAD_SANITIZER) ::signal(SIGALRM, abort_process);
     ::alarm(seconds);
   }
   Watchdog(const Watchdog&) = delete;
@@ -41,7 +35,7 @@ class Watchdog {
 
 /// Where there is no alarm, ctest's limit of time is left.
 struct Watchdog {
-  explicit Watchdog(unsigned = 60) {}
+  explicit Watchdog(unsigned = hang_seconds) {}
   ~Watchdog() {}
 };
 

@@ -20,7 +20,7 @@ struct SwiGlu {
                   "llm::SwiGlu::operator()(x [..., D]): x must have the layer's width, element type and backend");
     if constexpr (!detail::stream_of<X, D, T, Backend>)
       return {};
-    else if constexpr (std::is_same_v<Weights, Frozen>)
+    else if constexpr (std::is_same_v<Weights, Frozen>)  // nothing is recorded
       return down_proj(swiglu(gate_proj(x), up_proj(x)));
     else
       return down_proj.with_parameters([&](const auto&... down) { return swiglu_linear(gate_proj(x), up_proj(x), down...); });
@@ -48,7 +48,7 @@ struct GeluMlp {
                   "llm::GeluMlp::operator()(x [..., D]): x must have the layer's width, element type and backend");
     if constexpr (!detail::stream_of<X, D, T, Backend>)
       return {};
-    else if constexpr (std::is_same_v<Weights, Frozen>)
+    else if constexpr (std::is_same_v<Weights, Frozen>)  // nothing is recorded
       return down_proj(activation(Gelu, up_proj(x)));
     else
       return down_proj.with_parameters([&](const auto&... down) { return activation_linear(Gelu, up_proj(x), down...); });

@@ -16,7 +16,7 @@ struct ActivationValues {
   Saved<T> x;
   Grad<T, Backend> d_x;
 
-  /// The gradient of x from that of the n elements of h. Writes the latter again, too, unless h is null; it may be d_h.
+  /// The gradient of x from d_h, that of the n elements of h. Writes h's values again, too, unless h is null; h may be d_h.
   void backward(const T* d_h, T* h, std::int64_t n) {
     const auto dx = d_x.write_over(x);
     Backend::template activation_backward<T>(kind, d_h, x.data(), dx.data, h, n, dx.add);
@@ -29,6 +29,7 @@ struct SwigluValues {
   Saved<T> gate, up;
   Grad<T, Backend> d_gate, d_up;
 
+  /// As that of ActivationValues.
   void backward(const T* d_h, T* h, std::int64_t n) {
     const auto dg = d_gate.write_over(gate);
     const auto du = d_up.write_over(up);
@@ -36,7 +37,7 @@ struct SwigluValues {
   }
 };
 
-/// y = h.
+/// The values by themselves: y = h.
 template <class Values, class T, class Backend>
 struct ValuesOp {
   Values values;
@@ -45,6 +46,7 @@ struct ValuesOp {
   void backward() { values.backward(d_y.read(), nullptr, d_y.numel()); }
 };
 
+/// What backward needs of the inputs of an activation.
 template <class T, class S, class Backend>
 ActivationValues<T, Backend> saved_values(Activation kind, const Tensor<T, S, Backend>& x) {
   return {kind, Saved<T>(x), Grad<T, Backend>(x)};

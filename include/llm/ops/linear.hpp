@@ -15,6 +15,7 @@ struct LinearParameters {
   Grad<T, Backend> d_weight, d_bias;
   std::int64_t M, N, K;
 
+  /// dy [M, N], x [M, K].
   void backward(const T* dy, const T* x) {
     if (d_bias.tracked()) {
       const auto db = d_bias.write_wide();

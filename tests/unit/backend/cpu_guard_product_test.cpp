@@ -8,18 +8,11 @@ using namespace cpu_test;
 using llm::Cpu;
 using llm_test::check_within_operands;
 using llm_test::Operands;
+using llm_test::read;
 using llm_test::some_values;
+using llm_test::write;
 
 namespace {
-
-template <class T>
-const T* read(Operands& o, std::int64_t n, int seed) {
-  return o.in(some_values<T>(n, seed));
-}
-template <class T>
-T* write(Operands& o, std::int64_t n) {
-  return o.out(some_values<T>(n, 9));
-}
 
 template <class T>
 void linear(std::int64_t M, std::int64_t N, std::int64_t K) {

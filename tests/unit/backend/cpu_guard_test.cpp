@@ -13,7 +13,8 @@ using namespace cpu_test;
 using llm::Cpu;
 using llm_test::check_within_operands;
 using llm_test::Operands;
-using llm_test::some_values;
+using llm_test::read;
+using llm_test::write;
 
 namespace {
 
@@ -26,15 +27,6 @@ const std::vector<std::int64_t>& sizes() {
     return list;
   }();
   return all;
-}
-
-template <class T>
-const T* read(Operands& o, std::int64_t n, int seed) {
-  return o.in(some_values<T>(n, seed));
-}
-template <class T>
-T* write(Operands& o, std::int64_t n) {
-  return o.out(some_values<T>(n, 9));
 }
 
 template <class T>

@@ -78,7 +78,8 @@ TEST_CASE("products with operands dense along rows or columns, at every edge of 
         check_strided(520, 50, 450, a_rows, b_rows, true);  // the same, where columns lie far apart
         check_strided(81, 700, 33, a_rows, b_rows, true);
         check_strided(90, 900, 200, a_rows, b_rows, false);
-        if (!a_rows) check_strided(2050, 515, 40, a_rows, b_rows, true);  // far apart, and packed for many columns
+        if (!a_rows) check_strided(2050, 515, 40, a_rows, b_rows, true);   // far apart, and packed for many columns,
+        if (!a_rows) check_strided(2050, 515, 225, a_rows, b_rows, true);  // also when deeper than other far pieces
       }
   });
 }

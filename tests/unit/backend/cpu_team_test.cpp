@@ -26,6 +26,10 @@
 #include <llm/backend/cpu/optimizer.hpp>
 #include <llm/backend/cpu/workspace.hpp>
 #include <support/child_process.hpp>
+#include <support/sanitizer.hpp>
+#if LLM_ADDRESS_SANITIZER
+#include <sanitizer/lsan_interface.h>
+#endif
 #endif
 
 namespace {
@@ -79,17 +83,6 @@ TEST_CASE("an exception of any thread reaches the caller, and the next loop runs
 }
 
 #if defined(_OPENMP) && defined(__linux__)
-
-#if defined(__SANITIZE_THREAD__)
-#define LLM_FORKS 0
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LLM_FORKS 0
-#endif
-#endif
-#if !defined(LLM_FORKS)
-#define LLM_FORKS 1
-#endif
 
 namespace {
 
@@ -208,7 +201,7 @@ TEST_CASE("threads that end leave their helpers to others [threads]") {
 }
 
 TEST_CASE("a forked child has helpers of its own [threads]") {
-#if !LLM_FORKS
+#if LLM_THREAD_SANITIZER
   WARN("skipped: the thread sanitizer allows no threads after a fork");
 #else
   const ThreadCount use(2);
@@ -216,7 +209,7 @@ TEST_CASE("a forked child has helpers of its own [threads]") {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    ::alarm(60);  // a child that waits for ever fails
+    ::alarm(llm_test::hang_seconds);  // a child that waits for ever fails
     const bool right = visits(40, large) == std::vector<int>(40, 1);
     find_helper();
     ::_exit(right ? 0 : 1);
@@ -229,13 +222,14 @@ TEST_CASE("a forked child has helpers of its own [threads]") {
 }
 
 TEST_CASE("a loop runs on fewer threads when there is no memory for more [threads]") {
-#if !LLM_FORKS
+#if LLM_THREAD_SANITIZER
   WARN("skipped: the thread sanitizer takes more memory than can be limited");
 #else
   const ThreadCount use(64);
+  llm::cpu::ThisThread::workspaces();  // the caller's own are not what is missing
   const auto loops_with = [](rlim_t more) {
     return llm_test::run_in_child([more] {
-      ::alarm(60);
+      ::alarm(llm_test::hang_seconds);
       std::int64_t pages = 0;
       std::ifstream("/proc/self/statm") >> pages;
       const rlim_t bytes = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE)) + more;
@@ -252,7 +246,7 @@ TEST_CASE("a loop runs on fewer threads when there is no memory for more [thread
 }
 
 TEST_CASE("a process forked inside a loop may call kernels until it ends [threads]") {
-#if !LLM_FORKS
+#if LLM_THREAD_SANITIZER
   WARN("skipped: the thread sanitizer allows no threads after a fork");
 #else
   const ThreadCount use(2);
@@ -260,7 +254,7 @@ TEST_CASE("a process forked inside a loop may call kernels until it ends [thread
   std::atomic<int> wrong{0};
   llm::cpu::parallel_for(8, large, [&](std::int64_t) {
     wrong += llm_test::run_in_child([] {
-               ::alarm(60);
+               ::alarm(llm_test::hang_seconds);
                return visits(40, large) == std::vector<int>(40, 1) ? 0 : 1;
              }) != 0;
   });
@@ -275,6 +269,9 @@ struct CallsAtExit {
   std::atomic<int>* right = nullptr;
   void (*then)(bool) = nullptr;
   ~CallsAtExit() {
+#if LLM_ADDRESS_SANITIZER
+    const __lsan::ScopedDisabler nobody_frees_late_workspaces;
+#endif
     const std::vector<float> ones(1 << 20, 1.0f);
     const llm::Elements<float> all{ones.data(), static_cast<std::int64_t>(ones.size())};
     bool good = true;
@@ -307,14 +304,14 @@ TEST_CASE("kernels run when the objects of a thread are destroyed, and leave no 
 }
 
 TEST_CASE("kernels run when static objects are destroyed [threads]") {
-#if !LLM_FORKS
+#if LLM_THREAD_SANITIZER
   WARN("skipped: the thread sanitizer allows no threads after a fork");
 #else
   const ThreadCount use(2);
   const pid_t child = llm_test::start_child([] {
     static CallsAtExit calls;
     calls.then = [](bool good) { ::_exit(good ? 7 : 1); };
-    ::alarm(60);
+    ::alarm(llm_test::hang_seconds);
     find_helper();
     std::exit(2);
     return 3;
@@ -324,12 +321,25 @@ TEST_CASE("kernels run when static objects are destroyed [threads]") {
 }
 
 #if defined(__SSE__)
+namespace {
+
+/// Rounding and subnormal numbers are as they were when it is destroyed.
+struct KeepsFloatModes {
+  unsigned before = __builtin_ia32_stmxcsr();
+  KeepsFloatModes() = default;
+  KeepsFloatModes(const KeepsFloatModes&) = delete;
+  KeepsFloatModes& operator=(const KeepsFloatModes&) = delete;
+  ~KeepsFloatModes() { __builtin_ia32_ldmxcsr(before); }
+};
+
+}  // namespace
+
 TEST_CASE("helpers treat subnormal numbers as the calling thread does [threads]") {
   const ThreadCount use(2);
   find_helper();
-  const unsigned before = __builtin_ia32_stmxcsr();
+  const KeepsFloatModes modes;
   for (const bool flush : {true, false, true}) {
-    __builtin_ia32_ldmxcsr(flush ? before | 0x8000u : before & ~0x8000u);
+    __builtin_ia32_ldmxcsr(flush ? modes.before | 0x8000u : modes.before & ~0x8000u);
     std::atomic<int> subnormal{0};
     std::atomic<bool> helped{false};
     while (!helped)
@@ -342,7 +352,6 @@ TEST_CASE("helpers treat subnormal numbers as the calling thread does [threads]"
     CHECK((subnormal == 0) == flush);
     CHECK(subnormal % 8 == 0);
   }
-  __builtin_ia32_ldmxcsr(before);
 }
 #endif
 

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include <llm/backend/cpu/cpu.hpp>
@@ -76,6 +77,26 @@ void compare_all() {
 }
 
 }  // namespace
+
+TEMPLATE_TEST_CASE("A linear map of an activation that needs no gradient is two ops", "", llm::Reference, llm::Cpu) {
+  const auto gate = random_leaf<float, TestType>(Shape<dyn, K>{M}, 1).detach(),
+             up = random_leaf<float, TestType>(Shape<dyn, K>{M}, 2).detach();
+  auto w = random_leaf<float, TestType>(Shape<N, K>{}, 3);
+  const auto gradient = [&](const auto& f) {
+    llm::Tape tape;
+    const auto y = f();
+    const std::int64_t before = llm::pool_statistics<TestType>().in_use;
+    llm::reset_pool_high_water<TestType>();
+    tape.backward(y, y.detach());
+    const std::int64_t needed = llm::pool_statistics<TestType>().high_water - before;
+    auto values = w.grad().to_vector();
+    w.clear_grad();
+    return std::pair(values, needed);
+  };
+  CHECK(gradient([&] { return llm::swiglu_linear(gate, up, w); }) == gradient([&] { return llm::linear(llm::swiglu(gate, up), w); }));
+  CHECK(gradient([&] { return llm::activation_linear(llm::Activation::silu, up, w); }) ==
+        gradient([&] { return llm::linear(llm::silu(up), w); }));
+}
 
 TEMPLATE_TEST_CASE("One op for an activation and a linear map", "", llm::Reference, llm::Cpu) {
   compare_all<float, TestType>();

@@ -11,7 +11,8 @@
 //   vector_cols                     the columns of one vector; panels have whole vectors: padded(cols) columns
 //   view_left(a, K, view)            whether rows of a may be read where they are (dense along the depth or not), and how
 //   view_right(b, cols, panel, wide)  the same for a panel
-//   pack_left(a, M, K, to)          packs rows, `to` has round_up(M, block_rows) * (ceil_div(K, depth_unit) + 2) elements; returns the view
+//   left_size(M, K)                 how many elements packed rows take
+//   pack_left(a, M, K, to)          packs rows into them; returns the view
 //   pack_panel(b, K, cols, to)      packs a panel into padded(cols) * ceil_div(K, depth_unit) elements
 //   multiply(M, cols, K, left, panel, wide, before, before_stride, c, c_stride, ahead)
 //                                   c = before + left * panel in float, for at most block_cols columns, and fetches `ahead`
@@ -160,8 +161,7 @@ class ProductTask {
     const Matrix<A> a = a_.from(0, k);
     LeftView<Packed> view;
     if (!packs_left_ && Kernels::view_left(a, depth, view)) return view;
-    const std::int64_t size = round_up(rows_, Kernels::block_rows) * (units(depth) + 2);
-    return Kernels::pack_left(a, rows_, depth, workspace<Packed>(Slot::packed_left, size));
+    return Kernels::pack_left(a, rows_, depth, workspace<Packed>(Slot::packed_left, Kernels::left_size(rows_, depth)));
   }
 
   template <class C>

@@ -195,17 +195,21 @@ class Team {
     }
   }
 
-  /// Gives each thread the room that any of them needed: next time another one may get the piece that needs it.
+  /// Gives each thread the room that any of them needed: next time another one may get the piece that needs it. Where memory does not
+  /// suffice, a thread asks for it in the loop that needs it.
   void level_workspaces() {
-    for (int i = 0; i < Workspaces::slots; ++i) {
-      const auto slot = static_cast<Slot>(i);
-      if (slot == Slot::shared) continue;
-      std::size_t most = ThisThread::workspaces().bytes(slot);
-      for (Member* m = next(&caller_); m != &caller_; m = next(m)) most = (std::max)(most, static_cast<Helper*>(m)->workspaces.bytes(slot));
-      ThisThread::workspaces().get(slot, most);
-      for (Member* m = next(&caller_); m != &caller_; m = next(m)) static_cast<Helper*>(m)->workspaces.get(slot, most);
+    try {
+      for (int i = 0; i < Workspaces::slots; ++i)
+        if (static_cast<Slot>(i) != Slot::shared) level(static_cast<Slot>(i));
+    } catch (const std::exception&) {
     }
     grown_.store(false, std::memory_order_relaxed);
+  }
+  void level(Slot slot) {
+    std::size_t most = ThisThread::workspaces().bytes(slot);
+    for (Member* m = next(&caller_); m != &caller_; m = next(m)) most = (std::max)(most, static_cast<Helper*>(m)->workspaces.bytes(slot));
+    ThisThread::workspaces().get(slot, most);
+    for (Member* m = next(&caller_); m != &caller_; m = next(m)) static_cast<Helper*>(m)->workspaces.get(slot, most);
   }
 
   Member caller_;

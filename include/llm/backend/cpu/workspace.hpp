@@ -84,9 +84,8 @@ struct LLM_SHARED ThisThread {
   static Workspaces& workspaces() {
     Workspaces*& given = given_workspaces();
     if (given == nullptr) {
-      static thread_local Owner own;
+      if (!std::exchange(owned(), true)) own();
       given = new Workspaces;
-      static_cast<void>(own);
     }
     return *given;
   }
@@ -98,10 +97,18 @@ struct LLM_SHARED ThisThread {
 
  private:
   /// Frees the workspaces at the end of the thread. Objects that are destroyed later may still call kernels: the thread then gets others,
-  /// which nobody frees.
+  /// which nobody frees, and the owner's definition is not passed again.
   struct Owner {
     ~Owner() { delete std::exchange(given_workspaces(), nullptr); }
   };
+  static void own() {
+    static thread_local Owner owner;
+    static_cast<void>(owner);
+  }
+  static bool& owned() {
+    static thread_local bool owned = false;
+    return owned;
+  }
 };
 
 /// `count` elements of uninitialised, 64-byte aligned memory of this thread. The content is lost at the next call with the same slot.

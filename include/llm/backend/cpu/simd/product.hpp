@@ -59,8 +59,10 @@ struct Product : Multiply<Floats> {
     }
   }
 
-  /// Packs M rows of a, K deep, close together: as rows where they are dense along the depth, else as blocks of [K, block_rows].
-  /// `packed` has room for the rows rounded up to whole blocks.
+  static constexpr std::int64_t left_size(std::int64_t M, std::int64_t K) { return round_up(M, block_rows) * (K + apart); }
+
+  /// Packs M rows of a, K deep, close together: as rows where they are dense along the depth, else, where rows follow each other, as blocks
+  /// of [K, block_rows]. These are a little apart, to lie in other sets of the first cache.
   template <class T>
   LLM_KERNEL static LeftView<float> pack_left(Matrix<T> a, std::int64_t M, std::int64_t K, float* packed) {
     if (a.col_stride == 1) {
@@ -69,9 +71,8 @@ struct Product : Multiply<Floats> {
       return {packed, K, 1, 0};
     }
     const EvenBlocks blocks(M, block_rows);
-    // Blocks of a group are read along lines of memory and written side by side: a little apart, for other sets of the first cache.
-    constexpr std::int64_t together = 16;
-    const std::int64_t block_size = (K + 2) * block_rows;
+    constexpr std::int64_t together = 16;  // blocks that are read along lines of memory and written side by side
+    const std::int64_t block_size = (K + apart) * block_rows;
     for (std::int64_t first = 0; first < blocks.count; first += together) {
       const std::int64_t end = (std::min)(first + together, blocks.count);
       for (std::int64_t k = 0; k < K; ++k) {
@@ -87,6 +88,7 @@ struct Product : Multiply<Floats> {
 
  private:
   static constexpr int R = LLM_SIMD_BLOCK_ROWS;
+  static constexpr std::int64_t apart = 2;
 
   template <class T>
   LLM_SIMD static void copy_row(const T* from, std::int64_t rows, float* to) {

@@ -56,6 +56,8 @@ struct ProductBf16 : Multiply<PairsOfBf16> {
         transpose_pairs(b.from(k, j), K - k, cols - j, packed + k / 2 * wide + j, wide, std::make_index_sequence<width>{});
   }
 
+  static constexpr std::int64_t left_size(std::int64_t M, std::int64_t K) { return round_up(M, block_rows) * ((K + 1) / 2); }
+
   /// Packs M rows of a, K deep: as rows where they are dense along the depth,
   /// else as blocks of [K / 2, block_rows] pairs.
   LLM_KERNEL static LeftView<float> pack_left(Matrix<bf16> a, std::int64_t M, std::int64_t K, float* packed) {
