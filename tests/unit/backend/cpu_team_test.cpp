@@ -242,7 +242,7 @@ TEST_CASE("a loop runs on fewer threads when there is no memory for more [thread
   };
   // A helper takes 8 MiB for its stack and 2 for workspaces: memory ends now with the one, now with the other, but leaves something for
   // what the C library allocates in a new thread, which aborts without it.
-  for (const rlim_t mebibytes : {36, 40, 44, 48}) CHECK(loops_with(mebibytes << 20) == 0);
+  for (const rlim_t mebibytes : {36u, 40u, 44u, 48u}) CHECK(loops_with(mebibytes << 20) == 0);
 #endif
 }
 
