@@ -52,11 +52,17 @@ def machine():
     return f"{processor} (family {family}, model {model}), {os.cpu_count()} cores, {memory:.0f} GiB, Linux {platform.release()}"
 
 
+def commit():
+    """What is measured; dirty when a tracked file differs from it, other than the page of results, which a run writes item by item."""
+    changed = output_of("git", "status", "--porcelain", "--untracked-files=no", "--", ":(top,exclude)bench/RESULTS.md")
+    return output_of("git", "describe", "--always") + ("-dirty" if changed else "")
+
+
 def measure(item, bench, folder):
     print(f"{item.name}: measuring", flush=True)
     start = time.time()
     samples = item.measure(bench)
-    record = {"commit": output_of("git", "describe", "--always", "--dirty"), "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
+    record = {"commit": commit(), "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
               "threads": bench.threads, "machine": machine(), "compiler": compiler_of(folder.parent), "peers": bench.peers.versions,
               "samples": samples.data}
     (folder / f"{item.name}.json").write_text(json.dumps(record), encoding="utf-8")

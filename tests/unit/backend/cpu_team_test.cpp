@@ -115,6 +115,16 @@ std::size_t threads_of_process() {
   return count;
 }
 
+/// After a first call, others add no thread to the process.
+template <class Call>
+void leaves_no_thread_behind(int times, const Call& call) {
+  call();
+  const std::size_t before = threads_of_process();
+  for (int i = 0; i < times; ++i) call();
+  rest(20);  // a joined thread may be listed for a moment
+  CHECK(threads_of_process() <= before);
+}
+
 std::atomic<int> stopped{0};
 std::atomic<bool> go_on{false};
 
@@ -192,12 +202,7 @@ TEST_CASE("several threads run loops at once [threads]") {
 
 TEST_CASE("threads that end leave their helpers to others [threads]") {
   const ThreadCount use(2);
-  const auto call = [] { std::thread([] { visits(10, large); }).join(); };
-  call();
-  const std::size_t before = threads_of_process();
-  for (int i = 0; i < 50; ++i) call();
-  rest(20);  // a joined thread may be listed for a moment
-  CHECK(threads_of_process() <= before);
+  leaves_no_thread_behind(50, [] { std::thread([] { visits(10, large); }).join(); });
 }
 
 TEST_CASE("a forked child has helpers of its own [threads]") {
@@ -287,7 +292,7 @@ struct CallsAtExit {
 TEST_CASE("kernels run when the objects of a thread are destroyed, and leave no thread behind [threads]") {
   const ThreadCount use(2);
   std::atomic<int> right{0};
-  const auto call = [&] {
+  leaves_no_thread_behind(10, [&] {
     std::thread([&] {
       static thread_local CallsAtExit outlives_what_the_library_keeps;  // made before it
       outlives_what_the_library_keeps.right = &right;
@@ -295,13 +300,8 @@ TEST_CASE("kernels run when the objects of a thread are destroyed, and leave no 
       static thread_local CallsAtExit made_last;
       made_last.right = &right;
     }).join();
-  };
-  call();
-  const std::size_t before = threads_of_process();
-  for (int i = 0; i < 10; ++i) call();
-  rest(20);  // a joined thread may be listed for a moment
+  });
   CHECK(right == 22);
-  CHECK(threads_of_process() <= before);
 }
 
 TEST_CASE("kernels run when static objects are destroyed [threads]") {
