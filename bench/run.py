@@ -8,25 +8,16 @@ import argparse
 import json
 import os
 import platform
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 from runner.item import Bench, verdict_table
 from runner.items import ITEMS
-from runner.peers import Peers
+from runner.peers import Peers, output_of
 from runner.samples import Samples
 
 ROOT = Path(__file__).resolve().parent.parent
-
-
-def output_of(*command):
-    try:
-        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
-    except OSError:
-        return ""
-    return done.stdout.strip()
 
 
 def first_match(path, key):
@@ -42,7 +33,7 @@ def first_match(path, key):
 
 def compiler_of(build):
     compiler = first_match(build / "CMakeCache.txt", "CMAKE_CXX_COMPILER:FILEPATH=") or "c++"
-    return next(iter(output_of(compiler, "--version").splitlines()), compiler)
+    return next(iter(output_of([compiler, "--version"]).splitlines()), compiler)
 
 
 def machine():
@@ -54,8 +45,8 @@ def machine():
 
 def commit():
     """What is measured; dirty when a tracked file differs from it, other than the page of results, which a run writes item by item."""
-    changed = output_of("git", "status", "--porcelain", "--untracked-files=no", "--", ":(top,exclude)bench/RESULTS.md")
-    return output_of("git", "describe", "--always") + ("-dirty" if changed else "")
+    changed = output_of(["git", "status", "--porcelain", "--untracked-files=no", "--", ":(top,exclude)bench/RESULTS.md"], ROOT)
+    return output_of(["git", "describe", "--always"], ROOT) + ("-dirty" if changed else "")
 
 
 def measure(item, bench, folder):

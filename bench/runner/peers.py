@@ -22,9 +22,10 @@ HINTS = {
 CONTEXT, GENERATED = 128, 32
 
 
-def output_of(command):
+def output_of(command, folder=None):
+    """What a command prints in a folder; nothing when it cannot run or fails."""
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+        done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
     except OSError:
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
