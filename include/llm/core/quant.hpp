@@ -9,6 +9,7 @@
 
 #include <llm/core/dtype.hpp>
 #include <llm/core/error.hpp>
+#include <llm/core/quant_blocks.hpp>
 
 namespace llm {
 
@@ -31,13 +32,23 @@ void convert_row(const void* row, Out* out, std::int64_t n) {
   }
 }
 
-template <class Out>
-void dequantize_q8_0(const void* row, Out* out, std::int64_t n) {
-  const auto* bytes = static_cast<const std::byte*>(row);
-  for (std::int64_t start = 0; start < n; start += 32, bytes += sizeof(BlockQ8_0)) {
-    BlockQ8_0 block;
-    std::memcpy(&block, bytes, sizeof(block));
-    for (int i = 0; i < 32; ++i) out[start + i] = static_cast<Out>(static_cast<float>(block.scale) * static_cast<float>(block.q[i]));
+template <class Codes, class Out>
+void dequantize_blocks(const void* row, Out* out, std::int64_t n) {
+  static_assert(block_format(Codes::format).bytes == Codes::bytes && block_format(Codes::format).elements == Codes::elements);
+  constexpr int groups = Codes::elements / Codes::group;
+  const auto* block = static_cast<const Byte*>(row);
+  for (std::int64_t start = 0; start < n; start += Codes::elements, block += Codes::bytes) {
+    Byte code[Codes::elements];
+    float scale[groups], offset[groups];
+    Codes::codes(block, code);
+    Codes::scales(block, scale, offset);
+    for (int i = 0; i < Codes::elements; ++i) {
+      const float multiple = scale[i / Codes::group] * static_cast<float>(code[i] - Codes::zero);
+      if constexpr (Codes::has_offset)
+        out[start + i] = static_cast<Out>(multiple + offset[i / Codes::group]);
+      else
+        out[start + i] = static_cast<Out>(multiple);
+    }
   }
 }
 
@@ -55,7 +66,8 @@ inline float scale_q8_0(const float* x) {
 
 }  // namespace detail
 
-/// Decodes n elements of `row` (any alignment) into out, Out being float or double; block formats need a whole number of blocks.
+/// Decodes n elements of `row` (any alignment) into out, Out being float or double; block formats need a whole number of blocks. Values of
+/// block formats are those of the gguf package, bit for bit in float.
 /// Throws ShapeError when n is not that, ValueError when `format` is an integer type.
 template <class Out>
 void dequantize_row(DType format, const void* row, Out* out, std::int64_t n) {
@@ -69,9 +81,8 @@ void dequantize_row(DType format, const void* row, Out* out, std::int64_t n) {
       return detail::convert_row<bf16>(row, out, n);
     case DType::f16:
       return detail::convert_row<f16>(row, out, n);
-    case DType::q8_0:
-      return detail::dequantize_q8_0(row, out, n);
     default:
+      if (detail::with_codes(format, [&](auto codes) { detail::dequantize_blocks<decltype(codes)>(row, out, n); })) return;
       throw ValueError(detail::concat("llm::dequantize_row: ", to_string(format), " is not a format that the library computes with"));
   }
 }

@@ -43,7 +43,6 @@ struct Cpu {
   template <class T> static constexpr auto linear_backward_input = cpu::linear_backward_input<T>;
   template <class T> static constexpr auto linear_backward_weight = cpu::linear_backward_weight<T>;
   template <class T> static constexpr auto linear_backward_bias = cpu::linear_backward_bias<T>;
-  template <class T> static constexpr auto linear_forward_stored = cpu::linear_forward_stored<T>;
 
   template <class T> static constexpr auto rms_norm_forward = cpu::rms_norm_forward<T>;
   template <class T> static constexpr auto rms_norm_backward = cpu::rms_norm_backward<T>;
@@ -63,6 +62,13 @@ struct Cpu {
   template <class T, class KV = T> static constexpr auto cache_append = cpu::cache_append<T, KV>;
   template <class T> static constexpr auto adamw = cpu::adamw<T>;
   // clang-format on
+
+  // A template of its own, so that programs without stored weights do not compile the decoding of their formats.
+  template <class T>
+  static void linear_forward_stored(const T* x, DType format, const void* w, const T* bias, T* y, std::int64_t M, std::int64_t N,
+                                    std::int64_t K) {
+    cpu::linear_forward_stored(x, format, w, bias, y, M, N, K);
+  }
 
   // The type of the indices comes from the arguments. Checks of indices are one pass over a few integers.
   template <class T, class Index>

@@ -43,6 +43,8 @@ struct MatrixColumns {
 
   /// Rows [k, k + depth) of columns [col, col + cols).
   Matrix<B> block(std::int64_t k, std::int64_t, std::int64_t col, std::int64_t) const { return matrix.from(k, col); }
+  /// Rows that are asked for together, at a multiple of their number.
+  static std::int64_t block_depth() { return 1; }
   /// Whether rows lie so close together that those of a panel do not compete for the same sets of the first cache.
   bool rows_near() const { return matrix.col_stride == 1 && matrix.row_stride <= 512; }
   Ahead ahead(std::int64_t k, std::int64_t depth, std::int64_t col, std::int64_t cols) const {
@@ -100,8 +102,10 @@ class ProductTask {
   ProductTask(std::int64_t K, Matrix<A> a, const Factor<Right, Out>& factor, std::int64_t row, std::int64_t rows, std::int64_t col,
               std::int64_t cols)
       : K_(K),
-        packs_left_(a.col_stride >= far_values && factor.N >= many_cols && K <= product_depth(K, Kernels::depth_unit, true)),
-        depth_(product_depth(K, Kernels::depth_unit, a.col_stride <= near_values || (packs_left_ && Kernels::depth_unit == 1))),
+        packs_left_(a.col_stride >= far_values && factor.N >= many_cols &&
+                    K <= product_depth(K, Kernels::depth_unit, true, factor.right.block_depth())),
+        depth_(product_depth(K, Kernels::depth_unit, a.col_stride <= near_values || (packs_left_ && Kernels::depth_unit == 1),
+                             factor.right.block_depth())),
         a_(a.from(row, 0)),
         factor_(factor),
         row_(row),

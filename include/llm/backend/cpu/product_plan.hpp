@@ -13,10 +13,10 @@ namespace llm::cpu {
 /// sums less often. But where a row of the left operand has its values far apart, each needs a line of the caches, unless it is packed for
 /// good, which counts as near. Pairs of far values are packed for each piece, the less often the deeper they are. It follows from the shape
 /// of the product and its layout alone, and each result adds up its pieces in order, so that results depend on neither threads nor tiles. A
-/// multiple of 32, so that no block of a storage format is cut.
-constexpr std::int64_t product_depth(std::int64_t K, std::int64_t unit, bool left_near) {
+/// multiple of `block`, the elements of a block of the right operand's storage format, and of 32.
+constexpr std::int64_t product_depth(std::int64_t K, std::int64_t unit, bool left_near, std::int64_t block) {
   const std::int64_t deepest = unit == 1 ? (left_near ? 512 : 192) : (left_near ? 384 : 512);
-  return round_up(ceil_div(K, ceil_div(K, deepest)), 32);
+  return round_up(ceil_div(K, ceil_div(K, deepest)), (std::max)(block, std::int64_t{32}));
 }
 
 /// The result [M, N] in row_parts x col_parts tasks, such that every thread gets the same work and little is packed more than once.

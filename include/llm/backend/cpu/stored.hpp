@@ -32,13 +32,14 @@ struct StoredColumns {
   const std::byte* rows;
   std::int64_t row_bytes, K;
 
-  /// Rows [k, k + depth) of columns [col, col + cols); k is a multiple of 32, so that no block of a format is cut.
+  /// Rows [k, k + depth) of columns [col, col + cols); k is a multiple of block_depth(), so that no block of a format is cut.
   Matrix<float> block(std::int64_t k, std::int64_t depth, std::int64_t col, std::int64_t cols) const {
     float* decoded = workspace<float>(Slot::rows, cols * depth);
     const std::int64_t skip = storage_bytes(format, k);
     for (std::int64_t i = 0; i < cols; ++i) decode_row(format, rows + (col + i) * row_bytes + skip, decoded + i * depth, depth);
     return dense<float>(decoded, depth).transposed();
   }
+  std::int64_t block_depth() const { return block_format(format).elements; }
   static bool rows_near() { return false; }
   Ahead ahead(std::int64_t k, std::int64_t depth, std::int64_t col, std::int64_t cols) const {
     return {rows + col * row_bytes + storage_bytes(format, k), cols, storage_bytes(format, depth), row_bytes};

@@ -40,7 +40,6 @@ struct Reference {
   template <class T> static constexpr auto linear_backward_input = reference::linear_backward_input<T>;
   template <class T> static constexpr auto linear_backward_weight = reference::linear_backward_weight<T>;
   template <class T> static constexpr auto linear_backward_bias = reference::linear_backward_bias<T>;
-  template <class T> static constexpr auto linear_forward_stored = reference::linear_forward_stored<T>;
 
   template <class T> static constexpr auto rms_norm_forward = reference::rms_norm_forward<T>;
   template <class T> static constexpr auto rms_norm_backward = reference::rms_norm_backward<T>;
@@ -86,6 +85,12 @@ struct Reference {
   static void cross_entropy_backward(const T* logits, const Index* targets, const compute_t<T>* lse, double factor, T* dlogits,
                                      std::int64_t rows, std::int64_t V, std::int64_t ignore) {
     reference::cross_entropy_backward<T>(logits, targets, lse, factor, dlogits, rows, V, ignore);
+  }
+  // A template of its own, so that programs without stored weights do not compile the decoding of their formats.
+  template <class T>
+  static void linear_forward_stored(const T* x, DType format, const void* w, const T* bias, T* y, std::int64_t M, std::int64_t N,
+                                    std::int64_t K) {
+    reference::linear_forward_stored(x, format, w, bias, y, M, N, K);
   }
   template <class T>
   static void adamw(const AdamWArgs& args, const AdamWPart<T>* parts, std::int64_t count) {
