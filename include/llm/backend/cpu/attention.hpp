@@ -127,7 +127,7 @@ void attention_forward(const AttentionArgs& a, const T* q, const KV* k, const KV
     reference::attention_forward(a, q, k, v, y, lse);
   } else {
     if (a.K == 0) return;  // no heads
-    if (a.T == 1) return attention_decode(a, q, k, v, y, lse);
+    if (a.T <= few_queries) return attention_decode(a, q, k, v, y, lse);
     const AttentionCall<T, KV> call{a, q, k, v, y, lse};
     const std::int64_t blocks = ceil_div(a.T, tile_size), heads = a.B * a.K, group = a.H / a.K;
     parallel_for(heads * blocks, group * (std::min)(a.T, tile_size) * a.S * a.E * 2 / products_per_work, [&](std::int64_t task) {

@@ -1,4 +1,5 @@
-// Attention of one new token a row: the cache is read once, in fixed splits of keys that threads share.
+// Attention of a few new tokens a row, each by itself: a query has the same bits alone and among others. Keys are read in fixed splits
+// that threads share.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <llm/backend/concept.hpp>
 #include <llm/backend/cpu/attention_view.hpp>
 #include <llm/backend/cpu/dispatch.hpp>
+#include <llm/backend/cpu/few_rows.hpp>
 #include <llm/backend/cpu/parallel.hpp>
 #include <llm/backend/cpu/tile.hpp>
 #include <llm/backend/cpu/workspace.hpp>
@@ -17,6 +19,10 @@ namespace llm::cpu {
 
 /// Keys of one split.
 inline constexpr std::int64_t split = 256;
+
+/// The most new tokens of a row that come this way. As many as products of few rows take, so that a pass over that many tokens has the
+/// bits of as many passes over one.
+inline constexpr std::int64_t few_queries = few_rows;
 
 /// How the work is cut, which does not matter for results: `heads` KV heads to a task, which go through `chunk` keys at a time together.
 /// A cache that comes from memory is read from one end to the other, all heads of a position at once and the next chunk on its way; one
@@ -44,14 +50,14 @@ struct SplitResults {
   float& total(std::int64_t query, std::int64_t i) const { return sums(query, i)[E + 1]; }
 };
 
-/// One split of the keys of one row of the batch, for the query heads of some of its KV heads.
+/// One split of the keys of one row of the batch, for the query heads of some of its KV heads at time t.
 template <class Kernels, class KV>
 class SplitTask {
  public:
-  SplitTask(const AttentionArgs& a, const DecodePlan& plan, const float* q, const SplitResults& results, std::int64_t b, std::int64_t i,
-            std::int64_t first_kv)
-      : a_(a), plan_(plan), results_(results), b_(b), i_(i), first_kv_(first_kv), group_(a.H / a.K), q_(q) {
-    const auto visible = reference::visible_keys(a, b, 0);
+  SplitTask(const AttentionArgs& a, const DecodePlan& plan, const float* q, const SplitResults& results, std::int64_t b, std::int64_t t,
+            std::int64_t i, std::int64_t first_kv)
+      : a_(a), plan_(plan), results_(results), b_(b), t_(t), i_(i), first_kv_(first_kv), group_(a.H / a.K), q_(q) {
+    const auto visible = reference::visible_keys(a, b, t);
     begin_ = (std::max)(visible.begin, i * split);
     keys_ = (std::max)(std::int64_t{0}, (std::min)(visible.end, (i + 1) * split) - begin_);
     scores_ = workspace<float>(Slot::scores, plan.heads * group_ * split);
@@ -78,7 +84,7 @@ class SplitTask {
   }
 
  private:
-  std::int64_t query(std::int64_t kv_head) const { return b_ * a_.H + kv_head * group_; }
+  std::int64_t query(std::int64_t kv_head) const { return (b_ * a_.T + t_) * a_.H + kv_head * group_; }
   float* scores(std::int64_t kv_head) const { return scores_ + (kv_head - first_kv_) * group_ * split; }
 
   /// f(KV head, first key within the split, number of keys, their first row) over all chunks, each for all heads.
@@ -96,7 +102,7 @@ class SplitTask {
   const AttentionArgs& a_;
   const DecodePlan& plan_;
   const SplitResults& results_;
-  std::int64_t b_, i_, first_kv_, group_, begin_, keys_;
+  std::int64_t b_, t_, i_, first_kv_, group_, begin_, keys_;
   const float* q_;
   float* scores_;
 };
@@ -119,21 +125,23 @@ void combine_splits(const SplitResults& results, std::int64_t query, std::int64_
   if (lse != nullptr) lse[query] = largest + std::log(total);
 }
 
-/// attention_forward for T = 1.
+/// attention_forward for T <= few_queries. A task is a split's keys for all times: from the second time on it finds them in the processor's
+/// caches.
 template <class T, class KV>
 void attention_decode(const AttentionArgs& a, const T* q, const KV* k, const KV* v, T* y, float* lse) {
   std::int64_t longest = a.S;
   if (a.kv_lengths != nullptr) longest = a.B == 0 ? 0 : *std::max_element(a.kv_lengths, a.kv_lengths + a.B);
-  const std::int64_t splits = (std::max)(std::int64_t{1}, ceil_div(longest, split));
+  const std::int64_t splits = (std::max)(std::int64_t{1}, ceil_div(longest, split)), rows = a.B * a.T * a.H;
   const DecodePlan plan(a, splits, sizeof(KV));
-  const SplitResults results{workspace<float>(Slot::shared, a.B * a.H * splits * (a.E + 2)), splits, a.E};
-  const float* queries = widened(dense(q, a.E), a.B * a.H, a.E, Slot::tile).data;
+  const SplitResults results{workspace<float>(Slot::shared, rows * splits * (a.E + 2)), splits, a.E};
+  const float* queries = widened(dense(q, a.E), rows, a.E, Slot::tile).data;
   const std::int64_t parts = a.K / plan.heads;
-  parallel_for(a.B * parts * splits, a.H / parts * (std::min)(longest, split) * a.E / 4, [&](std::int64_t task) {
+  parallel_for(a.B * parts * splits, a.H / parts * a.T * (std::min)(longest, split) * a.E / 4, [&](std::int64_t task) {
     const std::int64_t i = task % splits, kv_head = task / splits % parts * plan.heads, b = task / splits / parts;
-    with_vectors([&](auto kernels) { SplitTask<decltype(kernels), KV>(a, plan, queries, results, b, i, kv_head).run(k, v); });
+    for (std::int64_t t = 0; t < a.T; ++t)
+      with_vectors([&](auto kernels) { SplitTask<decltype(kernels), KV>(a, plan, queries, results, b, t, i, kv_head).run(k, v); });
   });
-  parallel_for(a.B * a.H, splits * a.E * 2, [&](std::int64_t query) {
+  parallel_for(rows, splits * a.E * 2, [&](std::int64_t query) {
     with_vectors([&](auto kernels) { combine_splits<decltype(kernels)>(results, query, a.E, y, lse); });
   });
 }
