@@ -1,0 +1,66 @@
+// The merges of a BPE vocabulary: which pairs of tokens join, in what order, and to what.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace llm::detail::bpe {
+
+/// What a pair becomes. A lower rank goes first.
+struct Merge {
+  static constexpr std::uint32_t never = 0xffffffffu;
+  std::uint32_t rank = never;
+  std::int32_t id = -1;
+};
+
+/// Pairs of ids to merges, by open addressing: a text of a million letters asks some millions of times.
+class MergeTable {
+ public:
+  /// A pair that is there already gets the new merge.
+  void insert(std::int32_t left, std::int32_t right, Merge merge) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    Slot& slot = slots_[place_of(key_of(left, right))];
+    if (slot.merge.rank == Merge::never) ++count_;
+    slot = {key_of(left, right), merge};
+  }
+
+  /// The merge of a pair; its rank is `never` when the two do not join.
+  Merge find(std::int32_t left, std::int32_t right) const {
+    if (slots_.empty()) return {};
+    return slots_[place_of(key_of(left, right))].merge;
+  }
+
+  std::size_t size() const { return count_; }
+
+ private:
+  struct Slot {
+    std::uint64_t key = 0;
+    Merge merge;  // of rank `never`: free
+  };
+
+  static std::uint64_t key_of(std::int32_t left, std::int32_t right) {
+    return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
+  }
+  /// Where the key stands or would stand. Ids are small numbers that a file chooses, so all their bits are mixed (splitmix64's finisher).
+  std::size_t place_of(std::uint64_t key) const {
+    std::uint64_t h = key;
+    h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
+    h = (h ^ h >> 27) * 0x94d049bb133111ebu;
+    std::size_t at = static_cast<std::size_t>(h ^ h >> 31) & (slots_.size() - 1);
+    while (slots_[at].merge.rank != Merge::never && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
+    return at;
+  }
+  void grow() {
+    std::vector<Slot> before(slots_.empty() ? 64 : 2 * slots_.size());
+    before.swap(slots_);
+    for (const Slot& slot : before)
+      if (slot.merge.rank != Merge::never) slots_[place_of(slot.key)] = slot;
+  }
+
+  std::vector<Slot> slots_;  // at most half full
+  std::size_t count_ = 0;
+};
+
+}  // namespace llm::detail::bpe
