@@ -1,0 +1,166 @@
+// Tokens that are looked for in the text itself, before anything is split: special tokens, and words that were added to a vocabulary.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <llm/core/error.hpp>
+#include <llm/text/bpe/normalizer.hpp>
+#include <llm/text/utf8.hpp>
+
+namespace llm {
+
+/// One such token and how it is matched, in the words of tokenizer.json.
+struct AddedToken {
+  std::int32_t id = 0;
+  std::string content;
+  bool single_word = false;  ///< not inside a word
+  bool lstrip = false;       ///< takes the white space before it
+  bool rstrip = false;       ///< takes the white space after it
+  bool normalized = false;   ///< looked for in the normalised text, and in its normalised form
+  bool special = false;      ///< no text: left out by decode(ids, true), and text like any other without parse_special
+};
+
+namespace detail::bpe {
+
+/// Strings looked for at one place of a text, the longest first.
+class PrefixTree {
+ public:
+  static constexpr std::uint32_t none = 0xffffffffu;
+
+  PrefixTree() { root_.fill(none); }
+  /// `value` of the string that was inserted last stands.
+  void insert(std::string_view key, std::uint32_t value) {
+    std::uint32_t* link = &root_[static_cast<unsigned char>(key[0])];
+    for (std::size_t at = 0;; ++at) {
+      while (*link != none && nodes_[*link].byte != key[at]) link = &nodes_[*link].sibling;
+      if (*link == none) {
+        *link = static_cast<std::uint32_t>(nodes_.size());
+        const auto place = *link;  // the next line may move the node that `link` lies in
+        nodes_.push_back({key[at], none, none, none});
+        if (at + 1 == key.size()) return void(nodes_[place].value = value);
+        link = &nodes_[place].child;
+      } else {
+        Node& node = nodes_[*link];
+        if (at + 1 == key.size()) return void(node.value = value);
+        link = &node.child;
+      }
+    }
+  }
+  /// The value of the longest string that stands at `at`, and its length; `none` when no string does.
+  std::pair<std::uint32_t, std::size_t> longest(std::string_view text, std::size_t at) const {
+    std::pair<std::uint32_t, std::size_t> best{none, 0};
+    std::uint32_t node = root_[static_cast<unsigned char>(text[at])];
+    for (std::size_t size = 0; node != none && at + size < text.size();) {
+      if (nodes_[node].byte != text[at + size]) {
+        node = nodes_[node].sibling;
+        continue;
+      }
+      ++size;
+      if (nodes_[node].value != none) best = {nodes_[node].value, size};
+      node = nodes_[node].child;
+    }
+    return best;
+  }
+
+ private:
+  struct Node {
+    char byte;
+    std::uint32_t child, sibling, value;
+  };
+  std::array<std::uint32_t, 256> root_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace detail::bpe
+
+/// All added tokens of a tokenizer.
+class AddedTokens {
+ public:
+  AddedTokens() = default;
+  /// Throws ValueError for an empty token, and for an id or a spelling that occurs twice.
+  AddedTokens(std::vector<AddedToken> tokens, const Normalizer& normalizer) : tokens_(std::move(tokens)) {
+    std::sort(tokens_.begin(), tokens_.end(), [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      const AddedToken& token = tokens_[i];
+      const auto fail = [&](std::string_view reason) {
+        throw ValueError(detail::concat("added token ", detail::in_quotes(token.content), " of id ", token.id, " ", reason));
+      };
+      if (token.content.empty()) fail("is empty");
+      if (i > 0 && tokens_[i - 1].id == token.id) fail("has the id of another");
+      if (!by_content_.emplace(token.content, i).second) fail("occurs twice");
+      forms_.push_back(token.normalized ? normalizer(token.content) : token.content);
+      if (forms_.back().empty()) fail("is empty once it is normalised");
+      (token.normalized ? normalized_ : raw_).insert(forms_.back(), static_cast<std::uint32_t>(i));
+    }
+  }
+
+  const std::vector<AddedToken>& all() const { return tokens_; }
+  const AddedToken* find(std::int32_t id) const {
+    const auto place = std::lower_bound(tokens_.begin(), tokens_.end(), id, [](const AddedToken& t, std::int32_t i) { return t.id < i; });
+    return place == tokens_.end() || place->id != id ? nullptr : &*place;
+  }
+  const AddedToken* find(std::string_view content) const {
+    const auto found = by_content_.find(std::string(content));
+    return found == by_content_.end() ? nullptr : &tokens_[found->second];
+  }
+  /// How the token stands in a normalised text.
+  const std::string& form(const AddedToken& token) const { return forms_[static_cast<std::size_t>(&token - tokens_.data())]; }
+
+  /// Cuts a text at its added tokens, the leftmost and of these the longest first: calls on_text(begin, end) for what lies between and
+  /// on_token(id) for each. `normalized` says which tokens are looked for; special ones only with `parse_special`.
+  template <class OnText, class OnToken>
+  void cut(std::string_view text, bool normalized, bool parse_special, OnText&& on_text, OnToken&& on_token) const {
+    const detail::bpe::PrefixTree& tree = normalized ? normalized_ : raw_;
+    std::size_t done = 0;
+    for (std::size_t at = 0; at < text.size();) {
+      const auto [which, size] = tree.longest(text, at);
+      if (which == detail::bpe::PrefixTree::none) {
+        ++at;
+        continue;
+      }
+      const AddedToken& token = tokens_[which];
+      std::size_t begin = at, end = at + size;
+      at = end;
+      if ((token.special && !parse_special) || (token.single_word && touches_word(text, begin, end))) continue;
+      while (token.lstrip && begin > done && white_space_before(text, begin) > 0) begin -= white_space_before(text, begin);
+      while (token.rstrip && end < text.size() && white_space_at(text, end) > 0) end += white_space_at(text, end);
+      if (begin > done) on_text(done, begin);
+      on_token(token.id);
+      at = done = end;
+    }
+    if (done < text.size()) on_text(done, text.size());
+  }
+
+ private:
+  static std::size_t white_space_at(std::string_view text, std::size_t at) {
+    const Utf8Step step = read_utf8(text, at);
+    return is_white_space(step.code_point) ? step.length : 0;
+  }
+  static std::size_t before(std::string_view text, std::size_t at) {
+    std::size_t begin = at - 1;
+    while ((static_cast<unsigned char>(text[begin]) & 0xC0u) == 0x80u) --begin;
+    return begin;
+  }
+  static std::size_t white_space_before(std::string_view text, std::size_t at) {
+    return white_space_at(text, before(text, at)) > 0 ? at - before(text, at) : 0;
+  }
+  static bool touches_word(std::string_view text, std::size_t begin, std::size_t end) {
+    return (begin > 0 && is_word_character(read_utf8(text, before(text, begin)).code_point)) ||
+           (end < text.size() && is_word_character(read_utf8(text, end).code_point));
+  }
+
+  std::vector<AddedToken> tokens_;   // by id
+  std::vector<std::string> forms_;   // of each, in the same order
+  std::unordered_map<std::string, std::size_t> by_content_;
+  detail::bpe::PrefixTree raw_, normalized_;
+};
+
+}  // namespace llm

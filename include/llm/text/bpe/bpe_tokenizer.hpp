@@ -1,0 +1,173 @@
+// A byte-pair tokenizer as published models have it: added tokens, normaliser, splits, BPE, special tokens around, decoder.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <llm/core/error.hpp>
+#include <llm/text/bpe/added_tokens.hpp>
+#include <llm/text/bpe/decoder.hpp>
+#include <llm/text/bpe/normalizer.hpp>
+#include <llm/text/bpe/pre_tokenizer.hpp>
+#include <llm/text/bpe/ranked_model.hpp>
+#include <llm/text/bpe/scored_model.hpp>
+#include <llm/text/bpe/vocabulary.hpp>
+#include <llm/text/tokenizer.hpp>
+#include <llm/text/utf8.hpp>
+
+namespace llm {
+
+/// The parts of a byte-pair tokenizer: what its file says.
+struct BpeParts {
+  Vocabulary vocabulary;
+  std::variant<RankedModel, ScoredModel> model;
+  std::vector<AddedToken> added;
+  Normalizer normalizer;
+  PreTokenizer pre_tokenizer;
+  Decoder decoder;
+  bool added_are_verbatim = false;        ///< the text of an added token is decoded to itself, not read in the byte alphabet
+  std::vector<std::int32_t> before, after;  ///< special tokens around a text
+  std::optional<std::int32_t> bos_id = {};
+  std::vector<std::int32_t> eos_ids = {};
+};
+
+/// See Tokenizer for what its functions do. Immutable: many threads may use one.
+class BpeTokenizer {
+ public:
+  static constexpr std::size_t max_text_bytes = std::size_t{1} << 31;  ///< encode() takes less in one call
+
+  /// Throws ValueError when the parts contradict each other: an id outside the vocabulary, an added token at the id of another token.
+  explicit BpeTokenizer(BpeParts parts) : parts_(std::move(parts)), added_(std::exchange(parts_.added, {}), parts_.normalizer) {
+    vocab_size_ = parts_.vocabulary.size();
+    for (const AddedToken& token : added_.all()) check_added(token);
+    if (!added_.all().empty()) vocab_size_ = (std::max)(vocab_size_, std::int64_t{added_.all().back().id} + 1);
+    for (const auto* ids : {&parts_.before, &parts_.after, &parts_.eos_ids})
+      for (const std::int32_t id : *ids) check(id, "llm::BpeTokenizer");
+    if (parts_.bos_id) check(*parts_.bos_id, "llm::BpeTokenizer");
+  }
+
+  std::int64_t vocab_size() const { return vocab_size_; }
+
+  std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const {
+    check_text(text);
+    std::vector<std::int32_t> ids;
+    if (options.add_special) ids = parts_.before;
+    const std::size_t own = ids.size();
+    detail::bpe::Symbols symbols;
+    const auto on_token = [&](std::int32_t id) { ids.push_back(id); };
+    added_.cut(
+        text, false, options.parse_special,
+        [&](std::size_t begin, std::size_t end) {
+          const std::string normal = parts_.normalizer(text.substr(begin, end - begin));
+          added_.cut(
+              normal, true, options.parse_special,
+              [&](std::size_t from, std::size_t to) {
+                encode_text(std::string_view(normal).substr(from, to - from), begin == 0 && from == 0, symbols, ids);
+              },
+              on_token);
+        },
+        on_token);
+    if (options.add_special) end_template(ids, own);
+    return ids;
+  }
+
+  std::string decode(std::span<const std::int32_t> ids, bool skip_special = false) const {
+    std::vector<DecodePiece> pieces;
+    pieces.reserve(ids.size());
+    for (const std::int32_t id : ids) {
+      check(id, "llm::Tokenizer::decode");
+      const AddedToken* added = added_.find(id);
+      const bool known = added != nullptr || parts_.vocabulary.contains(id);
+      if (known && !(skip_special && added != nullptr && added->special)) pieces.push_back(piece_of(id));
+    }
+    return parts_.decoder.decode(std::move(pieces));
+  }
+
+  std::string decode_one(std::int32_t id) const {
+    check(id, "llm::Tokenizer::decode_one");
+    return parts_.decoder.decode_one(piece_of(id));
+  }
+
+  std::optional<std::int32_t> token_id(std::string_view token) const {
+    if (const AddedToken* added = added_.find(token)) return added->id;
+    return parts_.vocabulary.find(token);
+  }
+  bool is_special(std::int32_t id) const {
+    check(id, "llm::Tokenizer::is_special");
+    const AddedToken* added = added_.find(id);
+    return added != nullptr && added->special;
+  }
+  std::optional<std::int32_t> bos_id() const { return parts_.bos_id; }
+  const std::vector<std::int32_t>& eos_ids() const { return parts_.eos_ids; }
+
+  /// What BPE sees of a text in which nothing is special: normalised, and cut.
+  std::vector<std::string> pre_tokens(std::string_view text) const {
+    check_text(text);
+    std::vector<std::string> words;
+    parts_.pre_tokenizer(parts_.normalizer(text), true).for_each([&](std::string_view word) { words.emplace_back(word); });
+    return words;
+  }
+
+ private:
+  void check(std::int32_t id, std::string_view function) const {
+    if (id < 0 || id >= vocab_size_) throw ValueError(detail::concat(function, ": id ", id, " is outside 0 .. ", vocab_size_ - 1));
+  }
+  void check_added(const AddedToken& token) const {
+    const auto fail = [&](const auto&... reason) {
+      throw ValueError(detail::concat("added token ", detail::in_quotes(token.content), " has the id ", token.id, reason...));
+    };
+    if (token.id < 0 || token.id >= Vocabulary::max_ids) fail(", outside 0 .. ", Vocabulary::max_ids - 1);
+    const auto elsewhere = parts_.vocabulary.find(token.content);
+    if (elsewhere && *elsewhere != token.id) fail(", but ", *elsewhere, " in the vocabulary");
+    if (!elsewhere && parts_.vocabulary.contains(token.id))
+      fail(", which is that of ", detail::in_quotes(parts_.vocabulary.text(token.id)), " in the vocabulary");
+  }
+  static void check_text(std::string_view text) {
+    if (text.size() >= max_text_bytes)
+      throw ValueError(detail::concat("llm::Tokenizer::encode: a text of ", text.size(), " bytes is too long (hint: encode it in parts)"));
+    if (const std::size_t at = find_invalid_utf8(text); at != std::string_view::npos)
+      throw ValueError(detail::concat("llm::Tokenizer::encode: the text is not valid UTF-8 at byte ", at,
+                                      " (hint: llm::Utf8Stream replaces what is no UTF-8)"));
+  }
+
+  void encode_text(std::string_view text, bool at_start, detail::bpe::Symbols& symbols, std::vector<std::int32_t>& ids) const {
+    const TextPieces words = parts_.pre_tokenizer(text, at_start);
+    words.for_each([&](std::string_view word) {
+      std::visit([&](const auto& model) { model.encode_word(parts_.vocabulary, word, symbols, ids); }, parts_.model);
+    });
+  }
+
+  /// Puts the tokens after the text; what the text itself begins or ends with is not there twice.
+  void end_template(std::vector<std::int32_t>& ids, std::size_t own) const {
+    const auto text = ids.begin() + static_cast<std::ptrdiff_t>(own);
+    const std::vector<std::int32_t>& after = parts_.after;
+    const bool ends_so = ids.size() - own >= after.size() && std::equal(after.rbegin(), after.rend(), ids.rbegin());
+    const bool begins_so = ids.size() - own >= own && std::equal(ids.begin(), text, text);
+    if (!ends_so) ids.insert(ids.end(), after.begin(), after.end());
+    if (begins_so) ids.erase(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(own));
+  }
+
+  DecodePiece piece_of(std::int32_t id) const {
+    if (const AddedToken* added = added_.find(id)) {
+      if (parts_.added_are_verbatim) return {added->content, true};
+      return {added_.form(*added), false};
+    }
+    return {parts_.vocabulary.contains(id) ? std::string(parts_.vocabulary.text(id)) : std::string(), false};
+  }
+
+  BpeParts parts_;
+  AddedTokens added_;
+  std::int64_t vocab_size_ = 0;
+};
+
+static_assert(SpecialTokenizer<BpeTokenizer>);
+
+}  // namespace llm
