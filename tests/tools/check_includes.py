@@ -24,7 +24,7 @@ ALLOWED = {
     "model": MODEL,
     "configs": LEAF,
     "generate": LEAF | {"text"},
-    "io": LEAF,
+    "io": LEAF | {"text"},
     "train": LEAF | {"io", "data"},
     "text": BASE,
     "data": BASE | {"text"},

@@ -1,4 +1,4 @@
-// The fields of a published config.json with their types and ranges checked; every error names file, field and value.
+// The fields of a published JSON file, such as a config.json, with their types and ranges checked; every error names file, field and value.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +29,8 @@ class Fields {
       : object_(object), where_(std::move(where)), prefix_(std::move(prefix)) {}
 
   [[noreturn]] void fail(std::string_view reason) const { throw FileError(concat(where_, ": ", reason)); }
+  /// "hidden_act: <reason>".
+  [[noreturn]] void fail_at(std::string_view key, std::string_view reason) const { fail(concat(prefix_, key, ": ", reason)); }
   /// "hidden_act is 'relu', expected ...".
   [[noreturn]] void refuse(std::string_view key, std::string_view expected) {
     const Json* value = find(key);
@@ -116,6 +118,13 @@ class Fields {
   Fields object(std::string_view key) {
     if (!has(key) || !find(key)->is_object()) refuse(key, "an object");
     return Fields(*find(key), where_, concat(prefix_, key, "."));
+  }
+
+  /// The fields of an object in the array `key`, which must have that element.
+  Fields element(std::string_view key, std::size_t at) {
+    const Json& value = array(key).at(at);
+    if (!value.is_object()) fail(concat(prefix_, key, "[", at, "] is ", shown(value), ", expected an object"));
+    return Fields(value, where_, concat(prefix_, key, "[", at, "]."));
   }
 
   const Json& json() const { return object_; }

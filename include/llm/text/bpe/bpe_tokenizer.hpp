@@ -125,6 +125,7 @@ class BpeTokenizer {
       throw ValueError(detail::concat("added token ", detail::in_quotes(token.content), " has the id ", token.id, reason...));
     };
     if (token.id < 0 || token.id >= Vocabulary::max_ids) fail(", outside 0 .. ", Vocabulary::max_ids - 1);
+    if (parts_.added_are_verbatim) return;
     const auto elsewhere = parts_.vocabulary.find(token.content);
     if (elsewhere && *elsewhere != token.id) fail(", but ", *elsewhere, " in the vocabulary");
     if (!elsewhere && parts_.vocabulary.contains(token.id))
