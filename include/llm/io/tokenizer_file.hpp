@@ -99,8 +99,8 @@ class Surroundings {
 
 }  // namespace detail::tokenizer_json
 
-/// The tokenizer of a Hugging Face folder (tokenizer.json; tokenizer_config.json, generation_config.json and config.json beside it say which
-/// tokens begin and end a text), of a tokenizer.json alone, or of a .gguf file. Throws FileError naming file and field.
+/// The tokenizer of a Hugging Face folder (tokenizer.json; tokenizer_config.json, generation_config.json and config.json beside it say
+/// which tokens begin and end a text), of a tokenizer.json alone, or of a .gguf file. Throws FileError naming file and field.
 inline Tokenizer load_tokenizer(const std::string& path) {
   std::error_code ignored;
   if (path.ends_with(".gguf")) return read_gguf_tokenizer(GgufFile::open(path));

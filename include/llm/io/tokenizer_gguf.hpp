@@ -42,7 +42,8 @@ class TokenizerKeys {
     const auto array = array_of(name);
     if (!array) return {};
     const GgufType type = array->element_type();
-    if (type == GgufType::u64 || type == GgufType::i64 || !GgufValue(type, {}).is_integer()) fail(name, "is no array of integers of 32 bits");
+    if (type == GgufType::u64 || type == GgufType::i64 || !GgufValue(type, {}).is_integer())
+      fail(name, "is no array of integers of 32 bits");
     return array->integers();
   }
   std::vector<float> floats(std::string_view name) const {

@@ -33,10 +33,18 @@ class Events {
   bool has_vocabulary() const { return has_vocabulary_; }
   bool has_merges() const { return has_merges_; }
 
-  bool null() { return scalar([&] { return tree_.null(); }); }
-  bool boolean(bool value) { return scalar([&] { return tree_.boolean(value); }); }
-  bool number_float(double value, const std::string& text) { return scalar([&] { return tree_.number_float(value, text); }); }
-  bool binary(Json::binary_t& value) { return scalar([&] { return tree_.binary(value); }); }
+  bool null() {
+    return scalar([&] { return tree_.null(); });
+  }
+  bool boolean(bool value) {
+    return scalar([&] { return tree_.boolean(value); });
+  }
+  bool number_float(double value, const std::string& text) {
+    return scalar([&] { return tree_.number_float(value, text); });
+  }
+  bool binary(Json::binary_t& value) {
+    return scalar([&] { return tree_.binary(value); });
+  }
   bool number_integer(std::int64_t value) {
     if (in_ == In::vocabulary) return token(value);
     return scalar([&] { return tree_.number_integer(value); });

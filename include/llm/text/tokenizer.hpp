@@ -33,23 +33,23 @@ concept BasicTokenizer = requires(const T& tokenizer, std::string_view text, std
 
 /// A tokenizer that has special tokens, as those of published models do.
 template <class T>
-concept SpecialTokenizer =
-    BasicTokenizer<T> && requires(const T& tokenizer, std::string_view text, std::span<const std::int32_t> ids, std::int32_t id) {
-      { tokenizer.encode(text, EncodeOptions{}) } -> std::convertible_to<std::vector<std::int32_t>>;
-      { tokenizer.decode(ids, bool{}) } -> std::convertible_to<std::string>;
-      { tokenizer.token_id(text) } -> std::convertible_to<std::optional<std::int32_t>>;
-      { tokenizer.is_special(id) } -> std::convertible_to<bool>;
-      { tokenizer.bos_id() } -> std::convertible_to<std::optional<std::int32_t>>;
-      { tokenizer.eos_ids() } -> std::convertible_to<std::vector<std::int32_t>>;
-    };
+concept SpecialTokenizer = BasicTokenizer<T> &&
+    requires(const T& tokenizer, std::string_view text, std::span<const std::int32_t> ids, std::int32_t id) {
+  { tokenizer.encode(text, EncodeOptions{}) } -> std::convertible_to<std::vector<std::int32_t>>;
+  { tokenizer.decode(ids, bool{}) } -> std::convertible_to<std::string>;
+  { tokenizer.token_id(text) } -> std::convertible_to<std::optional<std::int32_t>>;
+  { tokenizer.is_special(id) } -> std::convertible_to<bool>;
+  { tokenizer.bos_id() } -> std::convertible_to<std::optional<std::int32_t>>;
+  { tokenizer.eos_ids() } -> std::convertible_to<std::vector<std::int32_t>>;
+};
 
 /// Any tokenizer. Copies are cheap and share what they hold, which never changes: many threads may use one.
 /// Ids are 0 .. vocab_size() - 1. Functions that take an id throw ValueError for one outside of that.
 class Tokenizer {
  public:
   template <BasicTokenizer T>
-  requires(!std::same_as<T, Tokenizer>)
-  Tokenizer(T tokenizer) : held_(std::make_shared<const Held<T>>(std::move(tokenizer))) {}  // NOLINT: a tokenizer is a Tokenizer
+  requires(!std::same_as<T, Tokenizer>) Tokenizer(T tokenizer)
+      : held_(std::make_shared<const Held<T>>(std::move(tokenizer))) {}  // NOLINT: a tokenizer is a Tokenizer
 
   /// Of a model's folder, a tokenizer.json or a .gguf file. Defined by <llm/tokenizer.hpp>, which a program that calls it includes.
   /// Throws FileError naming the file and the field, also for every kind of tokenizer that is not known.

@@ -134,7 +134,7 @@ class AddedTokens {
       while (token.rstrip && end < text.size() && white_space_at(text, end) > 0) end += white_space_at(text, end);
       if (begin > done) on_text(done, begin);
       on_token(token.id);
-      at = done = end;
+      done = end;  // white space that was taken may begin another token all the same
     }
     if (done < text.size()) on_text(done, text.size());
   }
@@ -157,8 +157,8 @@ class AddedTokens {
            (end < text.size() && is_word_character(read_utf8(text, end).code_point));
   }
 
-  std::vector<AddedToken> tokens_;   // by id
-  std::vector<std::string> forms_;   // of each, in the same order
+  std::vector<AddedToken> tokens_;  // by id
+  std::vector<std::string> forms_;  // of each, in the same order
   std::unordered_map<std::string, std::size_t> by_content_;
   detail::bpe::PrefixTree raw_, normalized_;
 };

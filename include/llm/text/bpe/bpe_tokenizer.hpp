@@ -33,7 +33,7 @@ struct BpeParts {
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
   Decoder decoder;
-  bool added_are_verbatim = false;        ///< the text of an added token is decoded to itself, not read in the byte alphabet
+  bool added_are_verbatim = false;          ///< the text of an added token is decoded to itself, not read in the byte alphabet
   std::vector<std::int32_t> before, after;  ///< special tokens around a text
   std::optional<std::int32_t> bos_id = {};
   std::vector<std::int32_t> eos_ids = {};

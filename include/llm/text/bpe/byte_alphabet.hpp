@@ -15,8 +15,8 @@ namespace llm::detail::bpe {
 inline constexpr char32_t alphabet_end = 0x144;
 
 struct ByteAlphabet {
-  std::array<char32_t, 256> character{};                 ///< of each byte
-  std::array<unsigned char, alphabet_end> byte{};        ///< of each character that has one
+  std::array<char32_t, 256> character{};           ///< of each byte
+  std::array<unsigned char, alphabet_end> byte{};  ///< of each character that has one
   std::array<bool, alphabet_end> is_character{};
 };
 

@@ -21,16 +21,16 @@ namespace llm {
 struct GgufVocabulary {
   enum Type : std::int64_t { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
 
-  std::string model;                      ///< "gpt2": byte-level BPE by merges; "llama": SentencePiece BPE by scores
-  std::string pre;                        ///< of "gpt2": the pre-tokenizer's name
-  std::vector<std::string_view> tokens;   ///< by id
-  std::vector<std::int64_t> types;        ///< of each token; empty: all are normal
-  std::vector<float> scores;              ///< of "llama": of each token
-  std::vector<std::string_view> merges;   ///< of "gpt2": "left right", the first goes first
+  std::string model;                     ///< "gpt2": byte-level BPE by merges; "llama": SentencePiece BPE by scores
+  std::string pre;                       ///< of "gpt2": the pre-tokenizer's name
+  std::vector<std::string_view> tokens;  ///< by id
+  std::vector<std::int64_t> types;       ///< of each token; empty: all are normal
+  std::vector<float> scores;             ///< of "llama": of each token
+  std::vector<std::string_view> merges;  ///< of "gpt2": "left right", the first goes first
   std::optional<std::int64_t> bos_id, unknown_id;
-  std::vector<std::int64_t> eos_ids;      ///< the file's eos, eot and eom tokens
-  std::optional<bool> add_bos, add_eos;   ///< none: as the model's family does
-  bool add_space_prefix = true;           ///< of "llama"
+  std::vector<std::int64_t> eos_ids;     ///< the file's eos, eot and eom tokens
+  std::optional<bool> add_bos, add_eos;  ///< none: as the model's family does
+  bool add_space_prefix = true;          ///< of "llama"
 };
 
 namespace detail::bpe {
@@ -102,7 +102,9 @@ class GgufTokenizer {
   void add_merge(MergeTable& merges, std::size_t rank) const {
     const std::string_view merge = source_.merges[rank];
     const std::size_t space = merge.find(' ', 1);
-    const auto refuse = [&](std::string_view reason) { fail(concat("tokenizer.ggml.merges[", rank, "], ", in_quotes(merge), ", ", reason)); };
+    const auto refuse = [&](std::string_view reason) {
+      fail(concat("tokenizer.ggml.merges[", rank, "], ", in_quotes(merge), ", ", reason));
+    };
     if (space == std::string_view::npos) refuse("is no two tokens with a space between");
     const auto left = parts_.vocabulary.find(merge.substr(0, space)), right = parts_.vocabulary.find(merge.substr(space + 1));
     const auto both = parts_.vocabulary.find(std::string(merge.substr(0, space)) + std::string(merge.substr(space + 1)));
@@ -141,8 +143,8 @@ class GgufTokenizer {
   void add_ends() {
     if (source_.bos_id) parts_.bos_id = id_of("bos_token_id", *source_.bos_id);
     for (const std::int64_t id : source_.eos_ids) parts_.eos_ids.push_back(id_of("eos_token_id", id));
-    for (const std::string_view name : {"<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>", "<|end_of_text|>", "<|endoftext|>",
-                                        "<end_of_turn>", "<EOT>"}) {
+    for (const std::string_view name :
+         {"<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>", "<|end_of_text|>", "<|endoftext|>", "<end_of_turn>", "<EOT>"}) {
       const auto id = parts_.vocabulary.find(name);
       if (id && type_of(static_cast<std::size_t>(*id)) == GgufVocabulary::control) parts_.eos_ids.push_back(*id);
     }

@@ -40,7 +40,8 @@ class PreTokenizer {
       else if (const auto* metaspace = std::get_if<Metaspace>(&step))
         apply(*metaspace, before, pieces, at_start);
       else
-        before.for_each([&](std::string_view piece) { pieces.add(piece.starts_with(' ') ? std::string(piece) : " " + std::string(piece)); });
+        before.for_each(
+            [&](std::string_view piece) { pieces.add(piece.starts_with(' ') ? std::string(piece) : " " + std::string(piece)); });
     }
     return pieces;
   }

@@ -43,7 +43,8 @@ class RankedModel {
 
   /// Appends the ids of a word, valid UTF-8. Throws ValueError for a character that has none, not even an unknown one: to leave it out
   /// would lose text.
-  void encode_word(const Vocabulary& vocabulary, std::string_view word, detail::bpe::Symbols& symbols, std::vector<std::int32_t>& ids) const {
+  void encode_word(const Vocabulary& vocabulary, std::string_view word, detail::bpe::Symbols& symbols,
+                   std::vector<std::int32_t>& ids) const {
     if (options_.ignore_merges)
       if (const auto whole = find_word(vocabulary, word)) return ids.push_back(*whole);
     symbols.clear();

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <llm/core/error.hpp>
 #include <llm/text/utf8.hpp>
@@ -27,8 +28,9 @@ class RegexSyntax {
  private:
   explicit RegexSyntax(std::string_view pattern) : in_(pattern) {}
 
-  // What Oniguruma calls a word, for \w and \b.
-  static constexpr std::string_view word_class = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
+  // What Oniguruma calls a word, in [:word:], and in \w and \b, which have six numbers of Latin-1 more.
+  static constexpr std::string_view posix_word = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
+  static constexpr std::string_view word_class = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\xB2\\xB3\\xB9\\xBC-\\xBE";
 
   bool more() const { return at_ < in_.size(); }
   bool next_is(std::string_view text) const { return in_.substr(at_).starts_with(text); }
@@ -85,9 +87,32 @@ class RegexSyntax {
     } else if (std::string_view("pPxrntfaedD0").find(c) != std::string_view::npos ||
                (!in_class && std::string_view("AzZ").find(c) != std::string_view::npos)) {
       copy(2);
+      if (next_is("{") && c == 'x') copy_braces();
+      if (next_is("{") && (c == 'p' || c == 'P')) property();
     } else {
       refuse(in_quotes(in_.substr(at_, 2)));
     }
+  }
+
+  std::size_t end_of_braces() const {
+    const std::size_t end = in_.find('}', at_);
+    if (end == std::string_view::npos) throw ValueError("has '{' without its '}'");
+    return end + 1;
+  }
+  void copy_braces() { copy(end_of_braces() - at_); }
+
+  /// A category, a property or a script. Of a script PCRE2 would take the extensions, too, unless told.
+  void property() {
+    std::string_view name = in_.substr(at_ + 1, end_of_braces() - at_ - 2);
+    out_ += '{';
+    if (name.starts_with('^')) out_ += '^';
+    if (name.starts_with('^')) name.remove_prefix(1);
+    bool script = name.size() > 2;
+    for (const std::string_view property : {"Any", "Alphabetic", "Uppercase", "Lowercase", "White_Space", "Alpha", "Upper", "Lower"})
+      script = script && name != property;
+    if (script) out_ += "sc:";
+    out_ += concat(name, "}");
+    at_ = end_of_braces();
   }
 
   /// Classes that differ: PCRE2's \s has U+180E, its \w lacks marks, its \h and \v are kinds of space.
@@ -113,8 +138,7 @@ class RegexSyntax {
         if (in_class) return "\\x08";
         return concat("(?:(?<=[", word_class, "])(?![", word_class, "])|(?<![", word_class, "])(?=[", word_class, "]))");
       case 'B':
-        if (!in_class)
-          return concat("(?:(?<=[", word_class, "])(?=[", word_class, "])|(?<![", word_class, "])(?![", word_class, "]))");
+        if (!in_class) return concat("(?:(?<=[", word_class, "])(?=[", word_class, "])|(?<![", word_class, "])(?![", word_class, "]))");
         return {};
       default:
         return {};
@@ -148,9 +172,24 @@ class RegexSyntax {
     copy(1);
   }
   void posix_class() {
-    const std::size_t end = in_.find(":]", at_ + 2);
-    if (end == std::string_view::npos) refuse("a class in a class");
-    copy(end + 2 - at_);
+    constexpr std::pair<std::string_view, std::string_view> known[] = {{"[:alnum:]", "\\p{Alphabetic}\\p{Nd}"},
+                                                                       {"[:alpha:]", "\\p{Alphabetic}"},
+                                                                       {"[:blank:]", "\\p{Zs}\\t"},
+                                                                       {"[:cntrl:]", "\\p{Cc}"},
+                                                                       {"[:digit:]", "\\p{Nd}"},
+                                                                       {"[:lower:]", "\\p{Lowercase}"},
+                                                                       {"[:punct:]", "\\p{P}\\p{S}"},
+                                                                       {"[:space:]", "\\p{White_Space}"},
+                                                                       {"[:upper:]", "\\p{Uppercase}"},
+                                                                       {"[:word:]", posix_word},
+                                                                       {"[:xdigit:]", "0-9A-Fa-f"}};
+    for (const auto& [name, meaning] : known) {
+      if (!next_is(name)) continue;
+      out_ += meaning;
+      at_ += name.size();
+      return;
+    }
+    refuse(in_quotes(in_.substr(at_, 10)));
   }
 
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }

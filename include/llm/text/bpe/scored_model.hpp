@@ -44,7 +44,8 @@ class ScoredModel {
   }
 
   /// Appends the ids of a word, valid UTF-8. Throws ValueError for a character that has none, not even an unknown one.
-  void encode_word(const Vocabulary& vocabulary, std::string_view word, detail::bpe::Symbols& symbols, std::vector<std::int32_t>& ids) const {
+  void encode_word(const Vocabulary& vocabulary, std::string_view word, detail::bpe::Symbols& symbols,
+                   std::vector<std::int32_t>& ids) const {
     symbols.clear();
     for (std::size_t at = 0, size = 0; at < word.size(); at += size) {
       size = read_utf8(word, at).length;

@@ -26,8 +26,8 @@ namespace detail::bpe {
 inline void decompose(std::vector<utf8proc_int32_t>& out, char32_t character, utf8proc_option_t options) {
   std::array<utf8proc_int32_t, 64> parts;  // the longest has 18
   int boundary = 0;
-  const auto count =
-      utf8proc_decompose_char(static_cast<utf8proc_int32_t>(character), parts.data(), static_cast<utf8proc_ssize_t>(parts.size()), options, &boundary);
+  const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(character), parts.data(),
+                                             static_cast<utf8proc_ssize_t>(parts.size()), options, &boundary);
   if (count < 0 || static_cast<std::size_t>(count) > parts.size())
     throw ValueError(concat("llm: normalising the character ", static_cast<std::uint32_t>(character), " failed: ", utf8proc_errmsg(count)));
   out.insert(out.end(), parts.begin(), parts.begin() + count);
