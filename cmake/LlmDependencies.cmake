@@ -15,6 +15,15 @@ if(NOT TARGET nlohmann_json::nlohmann_json)
   message(STATUS "llm: nlohmann_json not found, <llm/io.hpp> and <llm/train.hpp> cannot be used")
 endif()
 
+# These serve llm::text alone.
+include(LlmTextDependencies)
+if(NOT TARGET PCRE2::8BIT OR NOT TARGET utf8proc::utf8proc)
+  if(LLM_BUILD_TESTS)
+    message(FATAL_ERROR "llm: tests need PCRE2 and utf8proc (Debian: libpcre2-dev, libutf8proc-dev)")
+  endif()
+  message(STATUS "llm: PCRE2 or utf8proc not found, <llm/tokenizer.hpp> cannot be used")
+endif()
+
 if(LLM_OPENMP STREQUAL "AUTO")
   find_package(OpenMP QUIET COMPONENTS CXX)
 elseif(LLM_OPENMP)

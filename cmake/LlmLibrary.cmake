@@ -1,10 +1,16 @@
-# The targets llm::llm (Eigen, threads) and llm::io (adds JSON). Header-only: they carry include paths and requirements, no flags.
+# The targets llm::llm (Eigen, threads), llm::io (adds JSON), llm::text (adds PCRE2 and utf8proc) and llm::sentencepiece.
+# Header-only: they carry include paths and requirements, no flags.
 
 file(GLOB_RECURSE llm_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/llm/*.hpp" "${PROJECT_SOURCE_DIR}/include/llm/*.cuh")
 set(llm_cuda_headers ${llm_headers})
 list(FILTER llm_cuda_headers INCLUDE REGEX "/include/llm/backend/cuda/")
 set(llm_io_headers ${llm_headers})
 list(FILTER llm_io_headers INCLUDE REGEX "/include/llm/(io|train)[/.]|/include/llm/llm\\.hpp$")
+set(llm_text_headers ${llm_headers})
+list(FILTER llm_text_headers INCLUDE REGEX "/include/llm/(text/bpe/|io/tokenizer_|tokenizer\\.hpp$)")
+set(llm_sentencepiece_headers "${PROJECT_SOURCE_DIR}/include/llm/text/sentencepiece.hpp")
+list(REMOVE_ITEM llm_io_headers ${llm_text_headers})
+list(REMOVE_ITEM llm_headers ${llm_text_headers} ${llm_sentencepiece_headers})
 if(llm_cuda_headers)
   list(REMOVE_ITEM llm_headers ${llm_cuda_headers})
 endif()
@@ -30,6 +36,18 @@ add_library(llm::io ALIAS llm_io)
 target_sources(llm_io INTERFACE FILE_SET HEADERS BASE_DIRS "${llm_base}" FILES ${llm_io_headers})
 target_link_libraries(llm_io INTERFACE llm_llm $<TARGET_NAME_IF_EXISTS:nlohmann_json::nlohmann_json>)
 
+add_library(llm_text INTERFACE)
+add_library(llm::text ALIAS llm_text)
+target_sources(llm_text INTERFACE FILE_SET HEADERS BASE_DIRS "${llm_base}" FILES ${llm_text_headers})
+target_link_libraries(llm_text INTERFACE llm_io $<TARGET_NAME_IF_EXISTS:PCRE2::8BIT> $<TARGET_NAME_IF_EXISTS:utf8proc::utf8proc>)
+
+add_library(llm_sentencepiece INTERFACE)
+add_library(llm::sentencepiece ALIAS llm_sentencepiece)
+target_sources(llm_sentencepiece INTERFACE FILE_SET HEADERS BASE_DIRS "${llm_base}" FILES ${llm_sentencepiece_headers})
+target_link_libraries(llm_sentencepiece INTERFACE llm_text $<TARGET_NAME_IF_EXISTS:sentencepiece::sentencepiece>)
+
 # Built by the target all_verify_interface_header_sets: each header compiles alone.
 set_target_properties(llm_llm PROPERTIES EXPORT_NAME llm VERIFY_INTERFACE_HEADER_SETS ON INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
 set_target_properties(llm_io PROPERTIES EXPORT_NAME io VERIFY_INTERFACE_HEADER_SETS ON)
+set_target_properties(llm_text PROPERTIES EXPORT_NAME text VERIFY_INTERFACE_HEADER_SETS ON)
+set_target_properties(llm_sentencepiece PROPERTIES EXPORT_NAME sentencepiece)

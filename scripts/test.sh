@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 . scripts/common.sh
 
 need_packages g++ cmake ninja-build pkg-config python3 binutils libeigen3-dev nlohmann-json3-dev libcli11-dev catch2 \
-  clang-14 clang-19 libclang-rt-19-dev libomp-19-dev gnuplot-nox fortunes-zh qemu-user
+  libpcre2-dev libutf8proc-dev libsentencepiece-dev clang-14 clang-19 libclang-rt-19-dev libomp-19-dev gnuplot-nox fortunes-zh qemu-user
 
 say "Configuring build/ (Release, warnings are errors)"
 cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DLLM_WARNINGS_AS_ERRORS=ON -DLLM_BUILD_TESTS=ON -DLLM_BUILD_EXAMPLES=ON

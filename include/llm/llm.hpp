@@ -1,4 +1,4 @@
-// Front door: everything but the CUDA backend. The other front doors are quicker to compile.
+// Front door: everything but the CUDA backend and the tokenizers of published models, <llm/tokenizer.hpp>, which need more libraries. The other front doors are quicker to compile.
 #pragma once
 
 #include <llm/autograd/gradient_check.hpp>

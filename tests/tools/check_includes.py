@@ -43,6 +43,9 @@ PLACES = [
     (re.compile(r"Eigen/|omp\.h$|\w*intrin\.h$"), ("backend/cpu/",)),
     (re.compile(r"cuda|cublas|nv"), ("backend/cuda/",)),
     (re.compile(r"nlohmann/"), ("io/", "train/")),
+    (re.compile(r"pcre2"), ("text/bpe/regex.hpp",)),
+    (re.compile(r"utf8proc"), ("text/bpe/unicode.hpp",)),
+    (re.compile(r"sentencepiece_"), ("text/sentencepiece.hpp",)),
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
