@@ -1,0 +1,77 @@
+// Tokens looked for in the text itself: which match, and what they take with them.
+#include <llm/text/bpe/added_tokens.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <support/catch.hpp>
+
+using llm::AddedToken, llm::AddedTokens, llm::Normalizer;
+
+/// Texts as they are, tokens as <id>, with '|' after each.
+static std::string cut(const AddedTokens& tokens, std::string_view text, bool parse_special = true, bool normalized = false) {
+  std::string out;
+  tokens.cut(
+      text, normalized, parse_special,
+      [&](std::size_t begin, std::size_t end) { out += std::string(text.substr(begin, end - begin)) + "|"; },
+      [&](std::int32_t id) { out += "<" + std::to_string(id) + ">|"; });
+  return out;
+}
+static AddedTokens one(AddedToken token) { return AddedTokens({std::move(token)}, Normalizer()); }
+
+TEST_CASE("the leftmost token is found, and of those the longest") {
+  const AddedTokens tokens(
+      {{.id = 5, .content = "ab"}, {.id = 6, .content = "abcd"}, {.id = 7, .content = "bcde"}, {.id = 8, .content = "a"}}, Normalizer());
+  CHECK(cut(tokens, "xabcdex") == "x|<6>|ex|");
+  CHECK(cut(tokens, "abcab") == "<5>|c|<5>|");
+  CHECK(cut(tokens, "bcdea") == "<7>|<8>|");
+  CHECK(cut(tokens, "") == "");
+  CHECK(cut(tokens, "xyz") == "xyz|");
+  CHECK(tokens.find(std::int32_t{6})->content == "abcd");
+  CHECK(tokens.find(std::int32_t{9}) == nullptr);
+  CHECK(tokens.find("bcde")->id == 7);
+  CHECK(tokens.find("bcd") == nullptr);
+}
+
+TEST_CASE("special tokens are text unless they are asked for; others never") {
+  const AddedTokens tokens({{.id = 1, .content = "<s>", .special = true}, {.id = 2, .content = "<w>"}}, Normalizer());
+  CHECK(cut(tokens, "a<s><w>b") == "a|<1>|<2>|b|");
+  CHECK(cut(tokens, "a<s><w>b", false) == "a<s>|<2>|b|");
+}
+
+TEST_CASE("lstrip and rstrip take the white space around a token") {
+  CHECK(cut(one({.id = 1, .content = "<m>", .lstrip = true}), "a \t\xE3\x80\x80<m> b") == "a|<1>| b|");
+  CHECK(cut(one({.id = 1, .content = "<m>", .rstrip = true}), "a <m> \n b") == "a |<1>|b|");
+  CHECK(cut(one({.id = 1, .content = "<m>", .lstrip = true, .rstrip = true}), " <m>  <m> ") == "<1>|<1>|");
+  CHECK(cut(one({.id = 1, .content = "<m>", .rstrip = true}), "<m>\xE2\x80\x8B") == "<1>|\xE2\x80\x8B|");  // U+200B is no space
+}
+
+TEST_CASE("a single word is not found inside a word") {
+  const AddedTokens tokens = one({.id = 1, .content = "cat", .single_word = true});
+  CHECK(cut(tokens, "cat cats scat (cat)") == "<1>| cats scat (|<1>|)|");
+  CHECK(cut(tokens,
+            "\xC3\xA9"
+            "cat cat\xCC\x81 _cat cat-") ==
+        "\xC3\xA9"
+        "cat cat\xCC\x81 _cat |<1>|-|");
+}
+
+TEST_CASE("normalised tokens are looked for in their normalised form, the others in the text") {
+  const AddedTokens tokens({{.id = 1, .content = "e\xCC\x81", .normalized = true}, {.id = 2, .content = "<r>"}},
+                           Normalizer({llm::UnicodeForm::nfc}));
+  CHECK(cut(tokens, "x\xC3\xA9<r>", true, true) == "x|<1>|<r>|");
+  CHECK(cut(tokens, "x\xC3\xA9<r>", true, false) == "x\xC3\xA9|<2>|");
+  CHECK(tokens.form(*tokens.find(std::int32_t{1})) == "\xC3\xA9");
+}
+
+TEST_CASE("added tokens that contradict each other are refused") {
+  const auto refused = [](std::vector<AddedToken> tokens, const char* reason) {
+    CHECK_THROWS_WITH(AddedTokens(std::move(tokens), Normalizer()), Catch::Contains(reason));
+  };
+  refused({{.id = 1, .content = ""}}, "added token '' of id 1 is empty");
+  refused({{.id = 1, .content = "a"}, {.id = 1, .content = "b"}}, "of id 1 has the id of another");
+  refused({{.id = 1, .content = "a"}, {.id = 2, .content = "a"}}, "added token 'a' of id 2 occurs twice");
+}
