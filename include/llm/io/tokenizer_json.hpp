@@ -33,14 +33,15 @@ struct TakeTokens {
 
 /// The second reading, which knows the tokens: merges. So they may stand in either order, and no merge is kept as text.
 struct TakeMerges {
+  struct Ids {
+    std::int32_t left, right, both;
+  };
   const Vocabulary& vocabulary;
-  bpe::MergeTable merges;
-  std::uint32_t rank = 0;
+  std::vector<Ids> merges;
 
   void token(std::string_view, std::int64_t) {}
   void merge(std::string_view left, std::string_view right) {
-    const std::int32_t a = id_of(left), b = id_of(right);
-    merges.insert(a, b, {rank++, id_of(std::string(left) + std::string(right))});
+    merges.push_back({id_of(left), id_of(right), id_of(std::string(left) + std::string(right))});
   }
   std::int32_t id_of(std::string_view token) const {
     const auto id = vocabulary.find(token);
@@ -60,33 +61,48 @@ class File {
   BpeParts parts() {
     BpeParts parts;
     TakeTokens tokens{parts.vocabulary};
+    std::size_t merge_count = 0;
     bool complete = false;
-    const Json json = parse(tokens, complete);
+    const Json json = parse(tokens, complete, merge_count);
     Fields file(json, where_);
     Fields model = file.object("model");
     if (const std::string type = model.text("type", "BPE"); type != "BPE") model.refuse("type", "'BPE'");
     if (!complete) file.fail("model has not both 'vocab', an object, and 'merges', an array");
     refuse_unsupported(model);
     TakeMerges merges{parts.vocabulary, {}};
-    parse(merges, complete);
-
+    merges.merges.reserve(merge_count);
+    parse(merges, complete, merge_count);
     ReadPreTokenizer pre = read_pre_tokenizer(file);
     parts.pre_tokenizer = std::move(pre.pre_tokenizer);
     parts.normalizer = read_normalizer(file);
     parts.decoder = read_decoder(file);
-    parts.model = RankedModel(parts.vocabulary, std::move(merges.merges), read_options(model, parts.vocabulary, pre.byte_level));
+    const RankedOptions options = read_options(model, parts.vocabulary, pre.byte_level);
     parts.added = read_added(file);
     if (file.has("post_processor")) read_template(file.object("post_processor"), parts);
     if (parts.before.size() == 1) parts.bos_id = parts.before.front();
+    try {
+      BpeTokenizer::validate(parts);
+    } catch (const ValueError& error) {
+      file.fail(error.what());
+    }
+    parts.model = RankedModel(parts.vocabulary, table_of(merges.merges), options);  // the largest part, so it comes last
     return parts;
   }
 
  private:
+  static bpe::MergeTable table_of(const std::vector<TakeMerges::Ids>& merges) {
+    bpe::MergeTable table(merges.size());
+    for (std::uint32_t rank = 0; rank < merges.size(); ++rank)
+      table.insert(merges[rank].left, merges[rank].right, {rank, merges[rank].both});
+    return table;
+  }
+
   template <class Visitor>
-  Json parse(Visitor& visitor, bool& complete) const {
+  Json parse(Visitor& visitor, bool& complete, std::size_t& merge_count) const {
     JsonText text(where_, "file", bytes_, release_);
     Events<Visitor> events(text, visitor);
     Json::sax_parse(text.begin(), text.end(), &events);
+    merge_count = events.merges();
     complete = events.has_vocabulary() && events.has_merges();
     return std::move(events.root());
   }

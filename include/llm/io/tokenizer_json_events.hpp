@@ -17,7 +17,7 @@
 namespace llm::detail::tokenizer_json {
 
 /// What a file may ask for. Gemma's, among the largest, has 33 MB and half a million merges.
-inline constexpr std::size_t max_bytes = std::size_t{1} << 27, max_merges = std::size_t{1} << 21;
+inline constexpr std::size_t max_bytes = std::size_t{1} << 27, max_merges = std::size_t{1} << 20;
 inline constexpr JsonLimits tree_limits{.bytes = max_bytes, .depth = 24, .values = 131'072};
 
 /// Gives a visitor every entry of model.vocab, as token(spelling, id), and of model.merges, as merge(left, right); what these throw as
@@ -32,6 +32,7 @@ class Events {
   Json& root() { return tree_.root; }
   bool has_vocabulary() const { return has_vocabulary_; }
   bool has_merges() const { return has_merges_; }
+  std::size_t merges() const { return merges_; }
 
   bool null() {
     return scalar([&] { return tree_.null(); });

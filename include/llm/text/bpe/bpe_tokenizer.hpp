@@ -30,6 +30,7 @@ struct BpeParts {
   Vocabulary vocabulary;
   std::variant<RankedModel, ScoredModel> model;
   std::vector<AddedToken> added;
+  std::int64_t least_ids = 0;  ///< ids from 0 that exist although the last of them may stand for nothing
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
   Decoder decoder;
@@ -45,13 +46,19 @@ class BpeTokenizer {
   static constexpr std::size_t max_text_bytes = std::size_t{1} << 31;  ///< encode() takes less in one call
 
   /// Throws ValueError when the parts contradict each other: an id outside the vocabulary, an added token at the id of another token.
-  explicit BpeTokenizer(BpeParts parts) : parts_(std::move(parts)), added_(std::exchange(parts_.added, {}), parts_.normalizer) {
-    vocab_size_ = parts_.vocabulary.size();
-    for (const AddedToken& token : added_.all()) check_added(token);
-    if (!added_.all().empty()) vocab_size_ = (std::max)(vocab_size_, std::int64_t{added_.all().back().id} + 1);
-    for (const auto* ids : {&parts_.before, &parts_.after, &parts_.eos_ids})
-      for (const std::int32_t id : *ids) check(id, "llm::BpeTokenizer");
-    if (parts_.bos_id) check(*parts_.bos_id, "llm::BpeTokenizer");
+  explicit BpeTokenizer(BpeParts parts)
+      : parts_(std::move(parts)), vocab_size_(validate(parts_)), added_(std::exchange(parts_.added, {}), parts_.normalizer) {}
+
+  /// Checks all but the model, which may be made later, and gives the number of ids. Throws as the constructor does.
+  static std::int64_t validate(const BpeParts& parts) {
+    std::int64_t ids = (std::max)(parts.vocabulary.size(), parts.least_ids);
+    const AddedTokens added(parts.added, parts.normalizer);
+    for (const AddedToken& token : added.all()) check_added(parts, token);
+    if (!added.all().empty()) ids = (std::max)(ids, std::int64_t{added.all().back().id} + 1);
+    for (const auto* special : {&parts.before, &parts.after, &parts.eos_ids})
+      for (const std::int32_t id : *special) check(id, ids, "a special token");
+    if (parts.bos_id) check(*parts.bos_id, ids, "the BOS");
+    return ids;
   }
 
   std::int64_t vocab_size() const { return vocab_size_; }
@@ -117,19 +124,20 @@ class BpeTokenizer {
   }
 
  private:
-  void check(std::int32_t id, std::string_view function) const {
-    if (id < 0 || id >= vocab_size_) throw ValueError(detail::concat(function, ": id ", id, " is outside 0 .. ", vocab_size_ - 1));
+  static void check(std::int32_t id, std::int64_t ids, std::string_view what) {
+    if (id < 0 || id >= ids) throw ValueError(detail::concat(what, ": id ", id, " is outside 0 .. ", ids - 1));
   }
-  void check_added(const AddedToken& token) const {
+  void check(std::int32_t id, std::string_view function) const { check(id, vocab_size_, function); }
+  static void check_added(const BpeParts& parts, const AddedToken& token) {
     const auto fail = [&](const auto&... reason) {
       throw ValueError(detail::concat("added token ", detail::in_quotes(token.content), " has the id ", token.id, reason...));
     };
     if (token.id < 0 || token.id >= Vocabulary::max_ids) fail(", outside 0 .. ", Vocabulary::max_ids - 1);
-    if (parts_.added_are_verbatim) return;
-    const auto elsewhere = parts_.vocabulary.find(token.content);
+    if (parts.added_are_verbatim) return;
+    const auto elsewhere = parts.vocabulary.find(token.content);
     if (elsewhere && *elsewhere != token.id) fail(", but ", *elsewhere, " in the vocabulary");
-    if (!elsewhere && parts_.vocabulary.contains(token.id))
-      fail(", which is that of ", detail::in_quotes(parts_.vocabulary.text(token.id)), " in the vocabulary");
+    if (!elsewhere && parts.vocabulary.contains(token.id))
+      fail(", which is that of ", detail::in_quotes(parts.vocabulary.text(token.id)), " in the vocabulary");
   }
   static void check_text(std::string_view text) {
     if (text.size() >= max_text_bytes)
@@ -165,8 +173,8 @@ class BpeTokenizer {
   }
 
   BpeParts parts_;
+  std::int64_t vocab_size_;
   AddedTokens added_;
-  std::int64_t vocab_size_ = 0;
 };
 
 static_assert(SpecialTokenizer<BpeTokenizer>);

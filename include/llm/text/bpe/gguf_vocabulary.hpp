@@ -82,6 +82,7 @@ class GgufTokenizer {
         parts_.added.push_back({.id = static_cast<std::int32_t>(id), .content = std::string(token), .special = special});
     }
     parts_.added_are_verbatim = true;
+    parts_.least_ids = static_cast<std::int64_t>(source_.tokens.size());
   }
 
   void make_byte_level() {

@@ -18,6 +18,12 @@ struct Merge {
 /// Pairs of ids to merges, by open addressing: a text of a million letters asks some millions of times.
 class MergeTable {
  public:
+  MergeTable() = default;
+  /// Room for this many merges.
+  explicit MergeTable(std::size_t count) {
+    while (slots_.size() < 2 * count) grow();
+  }
+
   /// A pair that is there already gets the new merge.
   void insert(std::int32_t left, std::int32_t right, Merge merge) {
     if (2 * (count_ + 1) > slots_.size()) grow();

@@ -16,9 +16,9 @@ namespace llm {
 /// Tokens by id and by spelling. Ids need not be dense: one without a token is a hole.
 class Vocabulary {
  public:
-  static constexpr std::int64_t max_ids = std::int64_t{1} << 22;        ///< ids lie below this
+  static constexpr std::int64_t max_ids = std::int64_t{1} << 20;        ///< ids lie below this
   static constexpr std::size_t max_token_bytes = std::size_t{1} << 16;  ///< longest token
-  static constexpr std::size_t max_text_bytes = std::size_t{1} << 26;   ///< all tokens together
+  static constexpr std::size_t max_text_bytes = std::size_t{1} << 23;   ///< all tokens together
 
   /// Adds a token. Throws ValueError, saying what is wrong, when the id is out of range or taken, or the spelling is taken or too long.
   void add(std::int64_t id, std::string_view token) {

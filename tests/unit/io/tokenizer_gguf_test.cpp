@@ -1,0 +1,115 @@
+// The tokenizer in a GGUF file's metadata: its keys, their types, and files that contradict themselves.
+#include <llm/io/tokenizer_gguf.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <support/catch.hpp>
+#include <support/gguf_builder.hpp>
+#include <support/resident_memory.hpp>
+
+using llm_test::GgufBuilder;
+using Ids = std::vector<std::int32_t>;
+
+namespace {
+
+const std::string keys = "tokenizer.ggml.";
+
+std::vector<std::string> byte_tokens() {
+  std::vector<std::string> tokens;
+  for (const char32_t c : llm::detail::bpe::byte_alphabet.character) tokens.push_back(llm::encode_utf8(c));
+  for (const char* more : {"ab", "<|end|>"}) tokens.emplace_back(more);
+  return tokens;
+}
+std::string i32_array(const std::vector<std::int32_t>& values) {
+  std::string bytes = llm_test::gguf_array(llm::GgufType::i32, values.size());
+  for (const std::int32_t value : values) bytes += llm_test::le(value);
+  return bytes;
+}
+std::vector<std::int32_t> types() {
+  std::vector<std::int32_t> all(258, 1);
+  all[257] = 3;
+  return all;
+}
+
+/// A file with a good tokenizer; `skip` names a key that it lacks.
+GgufBuilder good(const std::string& skip = "") {
+  GgufBuilder file;
+  file.text("general.architecture", "llama");
+  const auto has = [&](const char* key) { return skip != key; };
+  if (has("model")) file.text(keys + "model", "gpt2");
+  if (has("pre")) file.text(keys + "pre", "smollm");
+  if (has("tokens")) file.texts(keys + "tokens", byte_tokens());
+  if (has("token_type")) file.raw(keys + "token_type", llm::GgufType::array, i32_array(types()));
+  if (has("merges")) file.texts(keys + "merges", {"a b"});
+  if (has("bos_token_id")) file.u32(keys + "bos_token_id", 257);
+  if (has("eos_token_id")) file.u32(keys + "eos_token_id", 257);
+  if (has("add_bos_token")) file.flag(keys + "add_bos_token", true);
+  return file;
+}
+
+llm::BpeTokenizer read(const GgufBuilder& builder) {
+  const std::string bytes = builder.str();
+  return llm::read_gguf_tokenizer(llm::GgufFile::view(std::as_bytes(std::span(bytes)), "t.gguf"));
+}
+std::string refusal(const GgufBuilder& builder) {
+  try {
+    read(builder);
+    return {};
+  } catch (const llm::FileError& error) {
+    return error.what();
+  }
+}
+auto says(const std::string& text) { return Catch::Contains(text); }
+
+}  // namespace
+
+TEST_CASE("a GGUF file's tokenizer is read from its metadata") {
+  const auto tokenizer = read(good());
+  CHECK(tokenizer.vocab_size() == 258);
+  CHECK(tokenizer.encode("ab12") == Ids{257, 256, '1', '2'});
+  CHECK(tokenizer.encode("<|end|>", {.add_special = false}) == Ids{257});
+  CHECK(tokenizer.bos_id() == 257);
+  CHECK(tokenizer.eos_ids() == Ids{257});
+  CHECK(read(good("add_bos_token")).encode("a") == Ids{'a'});
+  CHECK(read(good("token_type")).encode("<|end|>", {.add_special = false}).size() == 7);  // nothing says that it is special
+  CHECK(read(good("merges")).encode("ab") == Ids{257, 'a', 'b'});
+  CHECK(read(good().u32(keys + "eot_token_id", 256)).eos_ids() == Ids{257, 256});
+}
+
+TEST_CASE("missing keys and keys of the wrong type are refused by name [pretok]") {
+  CHECK_THAT(refusal(good("model")), says("t.gguf: key 'tokenizer.ggml.model' is missing: the file has no tokenizer"));
+  CHECK_THAT(refusal(good("pre")), says("t.gguf: tokenizer.ggml.pre is missing"));
+  CHECK_THAT(refusal(good("pre").text(keys + "pre", "klingon")), says("tokenizer.ggml.pre is 'klingon'"));
+  CHECK_THAT(refusal(good("tokens")), says("tokenizer.ggml.tokens is empty"));
+  CHECK_THAT(refusal(good("bos_token_id")), says("tokenizer.ggml.bos_token_id is missing"));
+  CHECK_THAT(refusal(good("model").u32(keys + "model", 1)), says("key 'tokenizer.ggml.model' is no string"));
+  CHECK_THAT(refusal(good("tokens").u32(keys + "tokens", 1)), says("key 'tokenizer.ggml.tokens' is no array"));
+  CHECK_THAT(refusal(good("tokens").raw(keys + "tokens", llm::GgufType::array, i32_array({1}))), says("tokens' is no array of strings"));
+  CHECK_THAT(refusal(good("merges").raw(keys + "merges", llm::GgufType::array, i32_array({1}))), says("merges' is no array of strings"));
+  CHECK_THAT(refusal(good("token_type").texts(keys + "token_type", {"a"})), says("token_type' is no array of integers"));
+  CHECK_THAT(refusal(good().texts(keys + "scores", {"a"})), says("scores' is no array of f32"));
+  CHECK_THAT(refusal(good("bos_token_id").text(keys + "bos_token_id", "1")), says("bos_token_id' is no integer"));
+  CHECK_THAT(refusal(good("add_bos_token").u32(keys + "add_bos_token", 1)), says("add_bos_token' is no bool"));
+  CHECK_THAT(refusal(good("bos_token_id").u32(keys + "bos_token_id", 258)), says("bos_token_id is 258, outside the 258 tokens"));
+  CHECK_THAT(refusal(good("token_type").raw(keys + "token_type", llm::GgufType::array, i32_array({1, 2}))), says("token_type has 2 entries"));
+}
+
+#ifdef LLM_TEST_MEASURES_MEMORY
+TEST_CASE("refusing a GGUF vocabulary of 150,000 tokens takes less than 16 MiB of memory [gguf_hdr]") {
+  std::vector<std::string> tokens, merges;
+  for (int i = 0; i < 150'000; ++i) tokens.push_back("token" + std::to_string(i));
+  tokens.push_back(tokens.front());
+  GgufBuilder file = good("tokens");
+  const std::string bytes = file.texts(keys + "tokens", tokens).str();
+  CHECK(llm_test::refusal_is_cheap(
+      [&] { llm::read_gguf_tokenizer(llm::GgufFile::view(std::as_bytes(std::span(bytes)), "t.gguf")); }, "token_type has 258 entries"));
+  GgufBuilder untyped;
+  untyped.text("general.architecture", "llama").text(keys + "model", "gpt2").text(keys + "pre", "gpt-2").texts(keys + "tokens", tokens);
+  const std::string many = untyped.str();
+  CHECK(llm_test::refusal_is_cheap(
+      [&] { llm::read_gguf_tokenizer(llm::GgufFile::view(std::as_bytes(std::span(many)), "t.gguf")); }, "is already the token of id 0"));
+}
+#endif
