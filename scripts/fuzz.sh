@@ -15,7 +15,7 @@ fuzz() {
   local name=$1 out=build-fuzz/$1
   mkdir -p "$out/corpus"
   "$compiler" -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Iinclude -Itests -isystem /usr/include/eigen3 \
-    "tests/fuzz/${name}_fuzz.cpp" -lpcre2-8 -lutf8proc -o "$out/fuzz" >"$out/log" 2>&1 || return 1
+    '-DLLM_TEST_DATA="tests/data"' "tests/fuzz/${name}_fuzz.cpp" -lpcre2-8 -lutf8proc -o "$out/fuzz" >"$out/log" 2>&1 || return 1
   # New inputs go to the first folder, the kept ones are read only.
   "$out/fuzz" -max_total_time="$seconds" -max_len=16384 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
     -artifact_prefix="$out/" "$out/corpus" "tests/fuzz/corpus/$name" >"$out/log" 2>&1

@@ -25,10 +25,7 @@ inline nlohmann::ordered_json tokenizer_json() {
           {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}}},
           {"post_processor", nullptr},
           {"decoder", {{"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", true}}},
-          {"model",
-           {{"type", "BPE"},
-            {"vocab", vocabulary},
-            {"merges", {"h e", "l l", "he ll", "hell o", "\xC4\xA0 hello"}}}}};
+          {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", {"h e", "l l", "he ll", "hell o", "\xC4\xA0 hello"}}}}};
 }
 
 inline llm::BpeTokenizer tokenizer_of(const std::string& text) {

@@ -35,13 +35,26 @@ auto at_field(Fields& fields, std::string_view field, const Make& make) {
   }
 }
 
+/// Steps that one component may have. Published ones have up to five.
+inline constexpr int max_steps = 64;
+
+template <class Read>
+void for_each_step(Fields fields, std::string_view list, int& count, const Read& read) {
+  const std::string type = fields.text("type", "");
+  if (type == "Sequence") {
+    const Json& steps = fields.array(list);
+    for (std::size_t i = 0; i < steps.size(); ++i) for_each_step(fields.element(list, i), list, count, read);
+  } else if (++count > max_steps) {
+    fields.fail_at("type", concat("is one of more than ", max_steps, " steps"));
+  } else {
+    read(fields, type);
+  }
+}
 /// Reads one step, or each of a "Sequence", whose array has the name `list`. `read(fields, type)` reads a step that is no sequence.
 template <class Read>
 void for_each_step(Fields fields, std::string_view list, const Read& read) {
-  const std::string type = fields.text("type", "");
-  if (type != "Sequence") return read(fields, type);
-  const Json& steps = fields.array(list);
-  for (std::size_t i = 0; i < steps.size(); ++i) for_each_step(fields.element(list, i), list, read);
+  int count = 0;
+  for_each_step(std::move(fields), list, count, read);
 }
 
 [[noreturn]] inline void refuse_type(Fields& fields, std::string_view known) { fields.refuse("type", concat("one of ", known)); }

@@ -32,7 +32,8 @@ TEST_CASE("the files beside tokenizer.json say which tokens begin and end a text
   write_file(folder / "tokenizer.json", json.dump());
   CHECK(Tokenizer::from_file(folder.path()).eos_ids().empty());
 
-  write_file(folder / "tokenizer_config.json", R"({"bos_token": {"content": "<|bos|>"}, "eos_token": "<|end|>", "chat_template": "{{x}}"})");
+  write_file(folder / "tokenizer_config.json",
+             R"({"bos_token": {"content": "<|bos|>"}, "eos_token": "<|end|>", "chat_template": "{{x}}"})");
   const auto plain = Tokenizer::from_file(folder.path());
   CHECK(plain.bos_id() == 262);
   CHECK(plain.eos_ids() == Ids{261});
@@ -42,7 +43,8 @@ TEST_CASE("the files beside tokenizer.json say which tokens begin and end a text
   write_file(folder / "generation_config.json", R"({"eos_token_id": [263, 261, 999999]})");
   CHECK(Tokenizer::from_file(folder.path()).eos_ids() == Ids{261, 263});
 
-  write_file(folder / "tokenizer_config.json", R"({"bos_token": "<|bos|>", "eos_token": "<|end|>", "add_bos_token": true, "add_eos_token": true})");
+  write_file(folder / "tokenizer_config.json",
+             R"({"bos_token": "<|bos|>", "eos_token": "<|end|>", "add_bos_token": true, "add_eos_token": true})");
   CHECK(Tokenizer::from_file(folder.path()).encode("hello") == Ids{262, 259, 261});
   CHECK(Tokenizer::from_file(folder.path()).encode("<|bos|>hello") == Ids{262, 259, 261});
   CHECK(Tokenizer::from_file(folder / "tokenizer.json").encode("hello") == Ids{259});  // the file alone

@@ -94,7 +94,8 @@ TEST_CASE("missing keys and keys of the wrong type are refused by name [pretok]"
   CHECK_THAT(refusal(good("bos_token_id").text(keys + "bos_token_id", "1")), says("bos_token_id' is no integer"));
   CHECK_THAT(refusal(good("add_bos_token").u32(keys + "add_bos_token", 1)), says("add_bos_token' is no bool"));
   CHECK_THAT(refusal(good("bos_token_id").u32(keys + "bos_token_id", 258)), says("bos_token_id is 258, outside the 258 tokens"));
-  CHECK_THAT(refusal(good("token_type").raw(keys + "token_type", llm::GgufType::array, i32_array({1, 2}))), says("token_type has 2 entries"));
+  CHECK_THAT(refusal(good("token_type").raw(keys + "token_type", llm::GgufType::array, i32_array({1, 2}))),
+             says("token_type has 2 entries"));
 }
 
 #ifdef LLM_TEST_MEASURES_MEMORY
@@ -104,12 +105,12 @@ TEST_CASE("refusing a GGUF vocabulary of 150,000 tokens takes less than 16 MiB o
   tokens.push_back(tokens.front());
   GgufBuilder file = good("tokens");
   const std::string bytes = file.texts(keys + "tokens", tokens).str();
-  CHECK(llm_test::refusal_is_cheap(
-      [&] { llm::read_gguf_tokenizer(llm::GgufFile::view(std::as_bytes(std::span(bytes)), "t.gguf")); }, "token_type has 258 entries"));
+  CHECK(llm_test::refusal_is_cheap([&] { llm::read_gguf_tokenizer(llm::GgufFile::view(std::as_bytes(std::span(bytes)), "t.gguf")); },
+                                   "token_type has 258 entries"));
   GgufBuilder untyped;
   untyped.text("general.architecture", "llama").text(keys + "model", "gpt2").text(keys + "pre", "gpt-2").texts(keys + "tokens", tokens);
   const std::string many = untyped.str();
-  CHECK(llm_test::refusal_is_cheap(
-      [&] { llm::read_gguf_tokenizer(llm::GgufFile::view(std::as_bytes(std::span(many)), "t.gguf")); }, "is already the token of id 0"));
+  CHECK(llm_test::refusal_is_cheap([&] { llm::read_gguf_tokenizer(llm::GgufFile::view(std::as_bytes(std::span(many)), "t.gguf")); },
+                                   "is already the token of id 0"));
 }
 #endif

@@ -65,7 +65,8 @@ TEST_CASE("unknown kinds of everything are refused by name [pretok]") {
   CHECK_THAT(refusal_with("/model/dropout", 0.1), says("model.dropout is 0.1, expected null"));
   CHECK_THAT(refusal_with("/model/continuing_subword_prefix", "##"), says("model.continuing_subword_prefix is '##', expected null"));
   CHECK_THAT(refusal_with("/model/end_of_word_suffix", "</w>"), says("model.end_of_word_suffix is '</w>'"));
-  CHECK_THAT(refusal_with("/normalizer", Json{{"type", "Lowercase"}}), says("normalizer.type is 'Lowercase', expected one of Sequence, NFC"));
+  CHECK_THAT(refusal_with("/normalizer", Json{{"type", "Lowercase"}}),
+             says("normalizer.type is 'Lowercase', expected one of Sequence, NFC"));
   CHECK_THAT(refusal_with("/normalizer", Json{{"type", "Sequence"}, {"normalizers", {{{"type", "NFC"}}, {{"type", "Nmt"}}}}}),
              says("normalizer.normalizers[1].type is 'Nmt'"));
   CHECK_THAT(refusal_with("/pre_tokenizer", Json{{"type", "Whitespace"}}), says("pre_tokenizer.type is 'Whitespace', expected one of"));
@@ -82,17 +83,35 @@ TEST_CASE("steps with wrong fields are refused with their place") {
   const auto pre = [](const Json& step) { return refusal_with("/pre_tokenizer", step); };
   const Json string{{"String", "a"}};
   CHECK_THAT(pre({{"type", "Split"}, {"pattern", string}, {"behavior", "Sideways"}}), says("pre_tokenizer.behavior is 'Sideways'"));
-  CHECK_THAT(pre({{"type", "Split"}, {"pattern", "a"}, {"behavior", "Isolated"}}), says("pre_tokenizer.pattern is 'a', expected an object"));
+  CHECK_THAT(pre({{"type", "Split"}, {"pattern", "a"}, {"behavior", "Isolated"}}),
+             says("pre_tokenizer.pattern is 'a', expected an object"));
   CHECK_THAT(pre({{"type", "Split"}, {"pattern", {{"Regex", "a"}, {"String", "a"}}}, {"behavior", "Isolated"}}),
              says("pre_tokenizer.pattern: has not exactly one of"));
   CHECK_THAT(pre({{"type", "Split"}, {"pattern", {{"Regex", "(a"}}}, {"behavior", "Isolated"}}),
              says("pre_tokenizer.pattern.Regex: the pattern '(a' is no regular expression"));
   CHECK_THAT(pre({{"type", "Split"}, {"pattern", {{"String", ""}}}, {"behavior", "Isolated"}}), says("the text to look for is empty"));
   CHECK_THAT(pre({{"type", "Metaspace"}, {"replacement", "ab"}}), says("pre_tokenizer.replacement is 'ab', expected one character"));
-  CHECK_THAT(pre({{"type", "Metaspace"}, {"replacement", "_"}, {"prepend_scheme", "last"}}), says("pre_tokenizer.prepend_scheme is 'last'"));
+  CHECK_THAT(pre({{"type", "Metaspace"}, {"replacement", "_"}, {"prepend_scheme", "last"}}),
+             says("pre_tokenizer.prepend_scheme is 'last'"));
   CHECK_THAT(pre({{"type", "Sequence"}, {"pretokenizers", {1}}}), says("pre_tokenizer.pretokenizers[0] is 1, expected an object"));
   CHECK_THAT(pre(Json("ByteLevel")), says("pre_tokenizer is 'ByteLevel', expected an object"));
   CHECK_THAT(refusal_with("/decoder", Json{{"type", "Strip"}, {"content", " "}, {"start", -1}}), says("decoder.start is -1"));
+}
+
+TEST_CASE("a component of very many steps, and one that makes texts explode, end with an error") {
+  Json steps = Json::array();
+  for (int i = 0; i < 65; ++i) steps.push_back({{"type", "NFC"}});
+  CHECK_THAT(refusal_with("/normalizer", Json{{"type", "Sequence"}, {"normalizers", steps}}),
+             says("normalizer.normalizers[64].type: is one of more than 64 steps"));
+  Json json = tokenizer_json();
+  const Json more{{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(100, 'a')}};
+  json["normalizer"] = {{"type", "Sequence"}, {"normalizers", {more, more, more, more, more}}};
+  json["decoder"] = {{"type", "Sequence"}, {"decoders", {more, more, more, more, more}}};
+  const auto tokenizer = tokenizer_of(json.dump());
+  CHECK(tokenizer.encode("b") == Ids{'b'});
+  CHECK_THROWS_WITH(tokenizer.encode("a"), says("replacements make a text of"));
+  CHECK_THROWS_WITH(tokenizer.decode(Ids{'a'}), says("replacements make a text of"));
+  CHECK_THROWS_WITH(tokenizer.decode_one('a'), says("replacements make a text of"));
 }
 
 TEST_CASE("vocabulary and merges that contradict each other are refused [oov]") {
@@ -113,7 +132,8 @@ TEST_CASE("vocabulary and merges that contradict each other are refused [oov]") 
   CHECK_THAT(refusal_with("/model/merges/1", "h qq"), says("model.merges[1]: the token 'qq' is not in model.vocab"));
   CHECK_THAT(refusal_with("/model/merges/1", "h q"), says("model.merges[1]: the token 'hq' is not in model.vocab"));
   CHECK_THAT(refusal_with("/model/unk_token", "nobody"), says("model.unk_token is 'nobody', expected a token of model.vocab"));
-  CHECK_THAT(tokenizer_refusal(R"({"model": {"vocab": {"a": 0, "a": 1}, "merges": []}})"), says("token 'a' of id 1 is already the token of id 0"));
+  CHECK_THAT(tokenizer_refusal(R"({"model": {"vocab": {"a": 0, "a": 1}, "merges": []}})"),
+             says("token 'a' of id 1 is already the token of id 0"));
   CHECK_THAT(tokenizer_refusal(R"({"model": {"vocab": {}, "vocab": {}, "merges": []}})"), says("field 'vocab' occurs twice"));
 }
 

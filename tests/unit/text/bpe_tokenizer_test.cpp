@@ -24,7 +24,8 @@ static const char* const golden_names[] = {"tok_gpt2", "tok_llama3", "tok_qwen",
 
 /// Random text of characters of all lengths, among them those that rules speak of.
 static std::string random_text(llm::Rng& rng) {
-  static const char32_t marked[] = {U' ', U'\n', U'\r', U'a', U'e', U'\u0301', U'\'', U's', U'1', U'\u4E2D', U'<', U'|', U'\u2581', U'\u0120'};
+  static const char32_t marked[] = {U' ', U'\n', U'\r',     U'a', U'e', U'\u0301', U'\'',
+                                    U's', U'1',  U'\u4E2D', U'<', U'|', U'\u2581', U'\u0120'};
   std::string text;
   for (std::uint64_t i = rng.below(40); i > 0; --i) {
     char32_t c = marked[rng.below(std::size(marked))];
@@ -175,7 +176,8 @@ TEST_CASE("long texts take time in proportion: a megabyte under a second, whatev
   };
   for (const char* name : golden_names) {
     const auto tokenizer = Tokenizer::from_file(goldens + name);
-    for (const char* part : {"a", " ", "\n", "=", "the word and 10 others ", "withoutaspace", "\xE4\xB8\xAD", "\xCC\x81\xCC\xA7", "<|im_end|>", "<|"}) {
+    for (const char* part :
+         {"a", " ", "\n", "=", "the word and 10 others ", "withoutaspace", "\xE4\xB8\xAD", "\xCC\x81\xCC\xA7", "<|im_end|>", "<|"}) {
       INFO(name << ", repeating " << part);
       CHECK(seconds(tokenizer, repeat(part)) < 1.0);
     }

@@ -82,7 +82,8 @@ TEST_CASE("a SentencePiece vocabulary merges by score, falls back to bytes and t
   std::vector<std::string> texts = {"<unk>", "<s>", "</s>"};
   for (unsigned byte = 0; byte < 256; ++byte) texts.push_back(llm::detail::bpe::byte_token(byte));
   const std::string mark = "\xE2\x96\x81";
-  for (const std::string& piece : {mark, std::string("a"), std::string("b"), mark + "a", std::string("ab"), std::string("aba")}) texts.push_back(piece);
+  for (const std::string& piece : {mark, std::string("a"), std::string("b"), mark + "a", std::string("ab"), std::string("aba")})
+    texts.push_back(piece);
   texts.push_back(mark + "user");
   GgufVocabulary vocabulary;
   vocabulary.model = "llama";
@@ -100,7 +101,7 @@ TEST_CASE("a SentencePiece vocabulary merges by score, falls back to bytes and t
   vocabulary.unknown_id = 0;
 
   const auto tokenizer = make_tokenizer(vocabulary);
-  CHECK(tokenizer.encode("ab") == Ids{1, 259, 263});         // ab before _a
+  CHECK(tokenizer.encode("ab") == Ids{1, 259, 263});  // ab before _a
   CHECK(tokenizer.encode("aab") == Ids{1, 262, 263});
   CHECK(tokenizer.encode("aba") == Ids{1, 259, 264});
   CHECK(tokenizer.encode("b\xC3\xA9") == Ids{1, 259, 261, 3 + 0xC3, 3 + 0xA9});
@@ -136,7 +137,8 @@ TEST_CASE("what a GGUF vocabulary contradicts, or what is not known, is refused 
   refused([](ByteLevel& f) { f.texts[261] = "ab", f.vocabulary.types[261] = 1; }, "token 'ab' of id 261 is already the token of id 256");
   refused([](ByteLevel& f) { f.texts[261] = "\xFF"; }, "of id 261 is not valid UTF-8");
   refused([](ByteLevel& f) { f.vocabulary.merges[1] = "abc"; }, "tokenizer.ggml.merges[1], 'abc', is no two tokens");
-  refused([](ByteLevel& f) { f.vocabulary.merges[1] = "a d"; }, "tokenizer.ggml.merges[1], 'a d', names or makes a token that the vocabulary lacks");
+  refused([](ByteLevel& f) { f.vocabulary.merges[1] = "a d"; },
+          "tokenizer.ggml.merges[1], 'a d', names or makes a token that the vocabulary lacks");
   refused([](ByteLevel& f) { f.vocabulary.bos_id = 262; }, "tokenizer.ggml.bos_token_id is 262, outside the 262 tokens");
   refused([](ByteLevel& f) { f.vocabulary.eos_ids = {-1}; }, "tokenizer.ggml.eos_token_id is -1");
   refused([](ByteLevel& f) { f.vocabulary.bos_id.reset(), f.vocabulary.add_bos = true; }, "tokenizer.ggml.bos_token_id is missing");

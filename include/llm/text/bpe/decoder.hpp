@@ -54,16 +54,22 @@ class Decoder {
   Decoder() = default;
   explicit Decoder(std::vector<Step> steps) : steps_(std::move(steps)) {}
 
-  /// The text of a whole sequence, valid UTF-8.
+  /// The text of a whole sequence, valid UTF-8. Throws ValueError when the steps make it very much longer than its tokens.
   std::string decode(std::vector<DecodePiece> pieces) const {
-    for (const Step& step : steps_) std::visit([&](const auto& s) { pieces = apply(s, std::move(pieces)); }, step);
+    const std::size_t before = size_of(pieces);
+    for (const Step& step : steps_) {
+      std::visit([&](const auto& s) { pieces = apply(s, std::move(pieces)); }, step);
+      detail::bpe::check_growth(before, size_of(pieces));
+    }
     return joined(pieces);
   }
 
   /// The bytes of one token inside a text: without what depends on where it stands.
   std::string decode_one(DecodePiece piece) const {
+    const std::size_t before = piece.text.size();
     bool fused = false;
     for (const Step& step : steps_) {
+      detail::bpe::check_growth(before, piece.text.size());
       if (const auto* replace = std::get_if<Replace>(&step)) {
         piece = change(*replace, std::move(piece));
       } else if (std::holds_alternative<ByteLevel>(step)) {
@@ -85,6 +91,11 @@ class Decoder {
  private:
   using Pieces = std::vector<DecodePiece>;
 
+  static std::size_t size_of(const Pieces& pieces) {
+    std::size_t size = 0;
+    for (const DecodePiece& piece : pieces) size += piece.text.size();
+    return size;
+  }
   static std::string joined(const Pieces& pieces) {
     std::string text;
     for (const DecodePiece& piece : pieces) text += piece.text;

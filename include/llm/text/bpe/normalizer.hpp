@@ -29,7 +29,7 @@ class Normalizer {
 
   bool empty() const { return steps_.empty(); }
 
-  /// The changed text. `text` must be valid UTF-8.
+  /// The changed text. `text` must be valid UTF-8. Throws ValueError when the steps make it very much longer.
   std::string operator()(std::string_view text) const {
     std::string out(text);
     for (const Step& step : steps_) {
@@ -39,6 +39,7 @@ class Normalizer {
         out = out.empty() ? std::string() : prepend->prefix + out;
       else if (const auto* replace = std::get_if<Replace>(&step))
         out = replace->pattern.replace(out, replace->by);
+      detail::bpe::check_growth(text.size(), out.size());
     }
     return out;
   }

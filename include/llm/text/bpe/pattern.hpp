@@ -12,6 +12,18 @@
 
 namespace llm {
 
+namespace detail::bpe {
+
+/// Replacing must not make a text longer without limit, whatever a file says: NFKC makes a character 11 times as long, a space becomes
+/// three bytes. Throws ValueError.
+inline void check_growth(std::size_t before, std::size_t after) {
+  constexpr std::size_t times = 32, more = 4096;
+  if (after > times * before + more)
+    throw ValueError(concat("the tokenizer's replacements make a text of ", before, " bytes more than ", times, " times as long"));
+}
+
+}  // namespace detail::bpe
+
 /// A string or a Regex to find in texts.
 class TextPattern {
  public:
@@ -30,13 +42,14 @@ class TextPattern {
       f(at, at + literal.size());
   }
 
-  /// The text with every match replaced, literally.
+  /// The text with every match replaced, literally. Throws ValueError when that makes it very much longer.
   std::string replace(std::string_view text, std::string_view by) const {
     std::string out;
     std::size_t kept = 0;
     for_each_match(text, [&](std::size_t begin, std::size_t end) {
       out += text.substr(kept, begin - kept);
       out += by;
+      detail::bpe::check_growth(text.size(), out.size());
       kept = end;
     });
     out += text.substr(kept);
