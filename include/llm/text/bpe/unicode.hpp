@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <utf8proc.h>
@@ -35,14 +36,20 @@ inline void decompose(std::vector<utf8proc_int32_t>& out, char32_t character, ut
 
 /// Puts the marks after each base in the order of their combining classes. utf8proc's own function takes quadratic time for many marks.
 inline void order_marks(std::vector<utf8proc_int32_t>& characters) {
-  const auto mark_class = [](utf8proc_int32_t c) { return utf8proc_get_property(c)->combining_class; };
+  const auto mark_class = [](utf8proc_int32_t c) { return static_cast<unsigned>(utf8proc_get_property(c)->combining_class); };
+  std::vector<std::pair<unsigned, std::size_t>> order;  // class, then place: marks of one class keep their order
+  std::vector<utf8proc_int32_t> before;
   for (std::size_t begin = 0; begin < characters.size();) {
-    std::size_t end = begin;
-    while (end < characters.size() && mark_class(characters[end]) != 0) ++end;
-    if (end - begin > 1)
-      std::stable_sort(characters.begin() + static_cast<std::ptrdiff_t>(begin), characters.begin() + static_cast<std::ptrdiff_t>(end),
-                       [&](utf8proc_int32_t a, utf8proc_int32_t b) { return mark_class(a) < mark_class(b); });
-    begin = end + 1;
+    order.clear();
+    for (std::size_t at = begin; at < characters.size() && mark_class(characters[at]) != 0; ++at)
+      order.emplace_back(mark_class(characters[at]), at - begin);
+    if (!std::is_sorted(order.begin(), order.end())) {
+      std::sort(order.begin(), order.end());
+      const auto first = characters.begin() + static_cast<std::ptrdiff_t>(begin);
+      before.assign(first, first + static_cast<std::ptrdiff_t>(order.size()));
+      for (std::size_t i = 0; i < order.size(); ++i) characters[begin + i] = before[order[i].second];
+    }
+    begin += order.size() + 1;
   }
 }
 
