@@ -8,6 +8,8 @@
 
 #include <Eigen/Core>
 #include <nlohmann/json.hpp>
+#include <pcre2.h>
+#include <utf8proc.h>
 
 #if defined(_OPENMP)
 #include <omp.h>
