@@ -8,6 +8,7 @@
 
 #include <Eigen/Core>
 #include <nlohmann/json.hpp>
+#define PCRE2_CODE_UNIT_WIDTH 16  // whatever a user chose
 #include <pcre2.h>
 #include <utf8proc.h>
 
