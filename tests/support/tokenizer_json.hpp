@@ -20,12 +20,15 @@ inline nlohmann::ordered_json tokenizer_json() {
   int next = 256;
   for (const char* token : {"he", "ll", "hell", "hello", "\xC4\xA0hello"}) vocabulary[token] = next++;
   return {{"version", "1.0"},
-          {"added_tokens", {{{"id", next}, {"content", "<|end|>"}, {"special", true}}}},
+          {"added_tokens", nlohmann::ordered_json::array({{{"id", next}, {"content", "<|end|>"}, {"special", true}}})},
           {"normalizer", nullptr},
           {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}}},
           {"post_processor", nullptr},
           {"decoder", {{"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", true}}},
-          {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", {"h e", "l l", "he ll", "hell o", "\xC4\xA0 hello"}}}}};
+          {"model",
+           {{"type", "BPE"},
+            {"vocab", vocabulary},
+            {"merges", nlohmann::ordered_json::array({"h e", "l l", "he ll", "hell o", "\xC4\xA0 hello"})}}}};
 }
 
 inline llm::BpeTokenizer tokenizer_of(const std::string& text) {

@@ -38,7 +38,7 @@ TEST_CASE("merges are read in both spellings, before and after the vocabulary") 
   Json pairs = Json::array();
   for (const auto& merge : merges) {
     const std::string both = merge;
-    pairs.push_back({both.substr(0, both.find(' ')), both.substr(both.find(' ') + 1)});
+    pairs.push_back(Json::array({both.substr(0, both.find(' ')), both.substr(both.find(' ') + 1)}));
   }
   for (const Json& form : {merges, pairs})
     for (const bool first : {false, true}) {
@@ -67,7 +67,7 @@ TEST_CASE("unknown kinds of everything are refused by name [pretok]") {
   CHECK_THAT(refusal_with("/model/end_of_word_suffix", "</w>"), says("model.end_of_word_suffix is '</w>'"));
   CHECK_THAT(refusal_with("/normalizer", Json{{"type", "Lowercase"}}),
              says("normalizer.type is 'Lowercase', expected one of Sequence, NFC"));
-  CHECK_THAT(refusal_with("/normalizer", Json{{"type", "Sequence"}, {"normalizers", {{{"type", "NFC"}}, {{"type", "Nmt"}}}}}),
+  CHECK_THAT(refusal_with("/normalizer", Json{{"type", "Sequence"}, {"normalizers", Json::array({{{"type", "NFC"}}, {{"type", "Nmt"}}})}}),
              says("normalizer.normalizers[1].type is 'Nmt'"));
   CHECK_THAT(refusal_with("/pre_tokenizer", Json{{"type", "Whitespace"}}), says("pre_tokenizer.type is 'Whitespace', expected one of"));
   CHECK_THAT(refusal_with("/decoder", Json{{"type", "WordPiece"}}), says("decoder.type is 'WordPiece'"));
@@ -75,7 +75,7 @@ TEST_CASE("unknown kinds of everything are refused by name [pretok]") {
   CHECK_THAT(refusal_with("/post_processor", Json{{"type", "BertProcessing"}}), says("post_processor.type is 'BertProcessing'"));
   const Json split{{"type", "Split"}, {"pattern", {{"String", "a"}}}, {"behavior", "Isolated"}, {"invert", false}};
   const Json byte_level{{"type", "ByteLevel"}};
-  CHECK_THAT(refusal_with("/pre_tokenizer", Json{{"type", "Sequence"}, {"pretokenizers", {byte_level, split}}}),
+  CHECK_THAT(refusal_with("/pre_tokenizer", Json{{"type", "Sequence"}, {"pretokenizers", Json::array({byte_level, split})}}),
              says("pre_tokenizer.pretokenizers[1].type is 'Split', expected nothing after ByteLevel"));
 }
 
@@ -93,7 +93,8 @@ TEST_CASE("steps with wrong fields are refused with their place") {
   CHECK_THAT(pre({{"type", "Metaspace"}, {"replacement", "ab"}}), says("pre_tokenizer.replacement is 'ab', expected one character"));
   CHECK_THAT(pre({{"type", "Metaspace"}, {"replacement", "_"}, {"prepend_scheme", "last"}}),
              says("pre_tokenizer.prepend_scheme is 'last'"));
-  CHECK_THAT(pre({{"type", "Sequence"}, {"pretokenizers", {1}}}), says("pre_tokenizer.pretokenizers[0] is 1, expected an object"));
+  CHECK_THAT(pre({{"type", "Sequence"}, {"pretokenizers", Json::array({1})}}),
+             says("pre_tokenizer.pretokenizers[0] is 1, expected an object"));
   CHECK_THAT(pre(Json("ByteLevel")), says("pre_tokenizer is 'ByteLevel', expected an object"));
   CHECK_THAT(refusal_with("/decoder", Json{{"type", "Strip"}, {"content", " "}, {"start", -1}}), says("decoder.start is -1"));
 }
@@ -105,8 +106,8 @@ TEST_CASE("a component of very many steps, and one that makes texts explode, end
              says("normalizer.normalizers[64].type: is one of more than 64 steps"));
   Json json = tokenizer_json();
   const Json more{{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(100, 'a')}};
-  json["normalizer"] = {{"type", "Sequence"}, {"normalizers", {more, more, more, more, more}}};
-  json["decoder"] = {{"type", "Sequence"}, {"decoders", {more, more, more, more, more}}};
+  json["normalizer"] = {{"type", "Sequence"}, {"normalizers", Json::array({more, more, more, more, more})}};
+  json["decoder"] = {{"type", "Sequence"}, {"decoders", Json::array({more, more, more, more, more})}};
   const auto tokenizer = tokenizer_of(json.dump());
   CHECK(tokenizer.encode("b") == Ids{'b'});
   CHECK_THROWS_WITH(tokenizer.encode("a"), says("replacements make a text of"));
@@ -126,9 +127,9 @@ TEST_CASE("vocabulary and merges that contradict each other are refused [oov]") 
   CHECK_THAT(refusal_with("/model/merges/1", "h q q"), says("model.merges[1] is neither"));
   CHECK_THAT(refusal_with("/model/merges/1", "hq"), says("model.merges[1] is neither"));
   CHECK_THAT(refusal_with("/model/merges/1", 5), says("model.merges[1] is neither"));
-  CHECK_THAT(refusal_with("/model/merges/1", Json{"h"}), says("model.merges[1] is neither"));
-  CHECK_THAT(refusal_with("/model/merges/1", Json{"h", "e", "l"}), says("model.merges[1] is neither"));
-  CHECK_THAT(refusal_with("/model/merges/1", Json{"h", Json{"e"}}), says("model.merges[1] is neither"));
+  CHECK_THAT(refusal_with("/model/merges/1", Json::array({"h"})), says("model.merges[1] is neither"));
+  CHECK_THAT(refusal_with("/model/merges/1", Json::array({"h", "e", "l"})), says("model.merges[1] is neither"));
+  CHECK_THAT(refusal_with("/model/merges/1", Json::array({"h", Json::array({"e"})})), says("model.merges[1] is neither"));
   CHECK_THAT(refusal_with("/model/merges/1", "h qq"), says("model.merges[1]: the token 'qq' is not in model.vocab"));
   CHECK_THAT(refusal_with("/model/merges/1", "h q"), says("model.merges[1]: the token 'hq' is not in model.vocab"));
   CHECK_THAT(refusal_with("/model/unk_token", "nobody"), says("model.unk_token is 'nobody', expected a token of model.vocab"));
@@ -156,15 +157,17 @@ TEST_CASE("added tokens and templates that contradict the vocabulary are refused
       }(),
       says("added token 'hello' has the id 261, but 259 in the vocabulary"));
   const auto with_single = [](const Json& single) {
-    return refusal_with("/post_processor",
-                        Json{{"type", "TemplateProcessing"}, {"single", single}, {"special_tokens", {{"E", {{"ids", {-2}}}}}}});
+    return refusal_with(
+        "/post_processor",
+        Json{{"type", "TemplateProcessing"}, {"single", single}, {"special_tokens", {{"E", {{"ids", Json::array({-2})}}}}}});
   };
   const Json text{{"Sequence", {{"id", "A"}}}}, other{{"Sequence", {{"id", "B"}}}};
   CHECK_THAT(with_single(Json::array()), says("post_processor.single: has not the text, 'A', exactly once"));
-  CHECK_THAT(with_single(Json{text, text}), says("exactly once"));
-  CHECK_THAT(with_single(Json{other}), says("exactly once"));
-  CHECK_THAT(with_single(Json{text, {{"SpecialToken", {{"id", "F"}}}}}), says("post_processor.special_tokens.F is missing"));
-  CHECK_THAT(with_single(Json{text, {{"SpecialToken", {{"id", "E"}}}}}), says("post_processor.special_tokens.E.ids is an array, expected"));
+  CHECK_THAT(with_single(Json::array({text, text})), says("exactly once"));
+  CHECK_THAT(with_single(Json::array({other})), says("exactly once"));
+  CHECK_THAT(with_single(Json::array({text, {{"SpecialToken", {{"id", "F"}}}}})), says("post_processor.special_tokens.F is missing"));
+  CHECK_THAT(with_single(Json::array({text, {{"SpecialToken", {{"id", "E"}}}}})),
+             says("post_processor.special_tokens.E.ids is an array, expected"));
 }
 
 TEST_CASE("text that is no tokenizer.json is refused") {

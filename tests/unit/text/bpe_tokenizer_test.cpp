@@ -125,9 +125,9 @@ TEST_CASE("a BOS begins a text once, whoever wrote it [bos]") {
 
 TEST_CASE("an EOS ends a text once") {
   auto json = tokenizer_json();
-  json["post_processor"] = {{"type", "TemplateProcessing"},
-                            {"single", {{{"Sequence", {{"id", "A"}, {"type_id", 0}}}}, {{"SpecialToken", {{"id", "E"}, {"type_id", 0}}}}}},
-                            {"special_tokens", {{"E", {{"id", "E"}, {"ids", {261}}, {"tokens", {"<|end|>"}}}}}}};
+  json["post_processor"] = nlohmann::json::parse(R"({"type": "TemplateProcessing",
+      "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "E", "type_id": 0}}],
+      "special_tokens": {"E": {"id": "E", "ids": [261], "tokens": ["<|end|>"]}}})");
   const auto tokenizer = tokenizer_of(json.dump());
   CHECK(tokenizer.encode("hello") == Ids{259, 261});
   CHECK(tokenizer.encode("hello<|end|>") == Ids{259, 261});
