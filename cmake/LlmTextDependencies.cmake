@@ -10,7 +10,7 @@ function(llm_find_plain_library target header)
   find_library(${prefix}_LIBRARY NAMES ${ARGN})
   mark_as_advanced(${prefix}_INCLUDE_DIR ${prefix}_LIBRARY)
   if(${prefix}_INCLUDE_DIR AND ${prefix}_LIBRARY)
-    add_library(${target} UNKNOWN IMPORTED)
+    add_library(${target} UNKNOWN IMPORTED GLOBAL)  # whoever links llm::text must see it, also from another folder
     set_target_properties(${target} PROPERTIES IMPORTED_LOCATION "${${prefix}_LIBRARY}"
                                                INTERFACE_INCLUDE_DIRECTORIES "${${prefix}_INCLUDE_DIR}")
   endif()

@@ -92,6 +92,9 @@ class Consumer:
         flags = run("pkg-config", "--cflags", "llm-io", env=environment).split()
         require(not [flag for flag in flags if FORBIDDEN.match(flag)], f"pkg-config gives {flags}")
         run(self.options.cxx, "-std=c++20", *flags, HERE / "app/main.cpp", "-o", self.scratch / "app")
+        flags = run("pkg-config", "--cflags", "--libs", "llm-text", env=environment).split()
+        run(self.options.cxx, "-std=c++20", HERE / "app/tokens.cpp", *flags, "-o", self.scratch / "tokens")
+        run(self.scratch / "tokens")
         return run(self.scratch / "app")
 
     def embed(self):

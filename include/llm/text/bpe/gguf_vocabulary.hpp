@@ -87,6 +87,7 @@ class GgufTokenizer {
 
   void make_byte_level() {
     if (source_.pre.empty()) fail("tokenizer.ggml.pre is missing: nothing says how texts are split");
+    if (source_.merges.empty()) fail("tokenizer.ggml.merges is missing: nothing says which tokens join");
     auto named = find_pre_tokenizer(source_.pre);
     if (!named) fail(concat("tokenizer.ggml.pre is ", in_quotes(source_.pre), ", which is no pre-tokenizer that is known"));
     parts_.pre_tokenizer = std::move(named->pre_tokenizer);
