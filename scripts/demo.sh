@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 
-need_packages g++ cmake ninja-build libeigen3-dev nlohmann-json3-dev libcli11-dev gnuplot-nox
+need_packages g++ cmake ninja-build libeigen3-dev nlohmann-json3-dev libcli11-dev libpcre2-dev libutf8proc-dev gnuplot-nox
 
 say "Building the programs (Release) into build/bin"
 cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DLLM_BUILD_EXAMPLES=ON -DLLM_BUILD_TESTS=OFF
