@@ -8,4 +8,5 @@
 #include <llm/text/bpe/bpe_tokenizer.hpp>
 #include <llm/text/bpe/gguf_vocabulary.hpp>
 #include <llm/text/bpe/patterns.hpp>
+#include <llm/text/bpe/to_gguf.hpp>
 #include <llm/text/tokenizer.hpp>

@@ -44,6 +44,7 @@ struct Bytes {
 
 static_assert(std::ranges::input_range<llm::TextStream<Reciting, Bytes>>);
 static_assert(llm::TextTokenizer<llm::CharTokenizer>);
+static_assert(llm::TextTokenizer<llm::Tokenizer>);
 
 std::vector<std::string> pieces(llm::TextStream<Reciting, Bytes> stream) {
   std::vector<std::string> out;

@@ -49,6 +49,13 @@ TEST_CASE("lstrip and rstrip take the white space around a token") {
   CHECK(cut(one({.id = 1, .content = "<m>", .rstrip = true}), "<m>\xE2\x80\x8B") == "<1>|\xE2\x80\x8B|");  // U+200B is no space
 }
 
+TEST_CASE("white space that tokens take is read once, not once for each token") {
+  const AddedTokens tokens = one({.id = 1, .content = " ", .rstrip = true});
+  int count = 0;
+  tokens.cut(std::string(1 << 20, ' '), false, true, [](std::size_t, std::size_t) {}, [&](std::int32_t) { ++count; });
+  CHECK(count == 1 << 20);  // as Hugging Face counts; read anew each time it would take minutes
+}
+
 TEST_CASE("a single word is not found inside a word") {
   const AddedTokens tokens = one({.id = 1, .content = "cat", .single_word = true});
   CHECK(cut(tokens, "cat cats scat (cat)") == "<1>| cats scat (|<1>|)|");

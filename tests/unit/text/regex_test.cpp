@@ -91,6 +91,7 @@ TEST_CASE("what cannot be read the same way is refused, with the pattern and the
 
 TEST_CASE("a pattern made to take forever ends with an error, an honest one takes a long text") {
   CHECK_THROWS_WITH(found("(a+)+$", std::string(200, 'a') + "b"), Catch::Contains("the pattern '(a+)+$' cannot be matched"));
+  CHECK(found("(?:\\p{L}\\p{M}*)+", std::string(400'000, 'a')).size() == 400'001);  // a group: each turn takes memory
   CHECK(found("\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+", std::string(1 << 20, ' ') + "x").size() == (1 << 20) + 2);
 }
 

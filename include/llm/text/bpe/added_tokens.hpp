@@ -119,7 +119,7 @@ class AddedTokens {
   template <class OnText, class OnToken>
   void cut(std::string_view text, bool normalized, bool parse_special, OnText&& on_text, OnToken&& on_token) const {
     const detail::bpe::PrefixTree& tree = normalized ? normalized_ : raw_;
-    std::size_t done = 0;
+    std::size_t done = 0, white_until = 0;  // white space that a token has taken ends there
     for (std::size_t at = 0; at < text.size();) {
       const auto [which, size] = tree.longest(text, at);
       if (which == detail::bpe::PrefixTree::none) {
@@ -131,7 +131,7 @@ class AddedTokens {
       at = end;
       if ((token.special && !parse_special) || (token.single_word && touches_word(text, begin, end))) continue;
       while (token.lstrip && begin > done && white_space_before(text, begin) > 0) begin -= white_space_before(text, begin);
-      while (token.rstrip && end < text.size() && white_space_at(text, end) > 0) end += white_space_at(text, end);
+      if (token.rstrip) end = white_until = end_of_white_space(text, (std::max)(end, white_until));
       if (begin > done) on_text(done, begin);
       on_token(token.id);
       done = end;  // white space that was taken may begin another token all the same
@@ -143,6 +143,10 @@ class AddedTokens {
   static std::size_t white_space_at(std::string_view text, std::size_t at) {
     const Utf8Step step = read_utf8(text, at);
     return is_white_space(step.code_point) ? step.length : 0;
+  }
+  static std::size_t end_of_white_space(std::string_view text, std::size_t at) {
+    while (at < text.size() && white_space_at(text, at) > 0) at += white_space_at(text, at);
+    return at;
   }
   static std::size_t before(std::string_view text, std::size_t at) {
     std::size_t begin = at - 1;

@@ -115,6 +115,10 @@ class BpeTokenizer {
   std::optional<std::int32_t> bos_id() const { return parts_.bos_id; }
   const std::vector<std::int32_t>& eos_ids() const { return parts_.eos_ids; }
 
+  /// What it was made of; the added tokens stand apart.
+  const BpeParts& parts() const { return parts_; }
+  const AddedTokens& added() const { return added_; }
+
   /// What BPE sees of a text in which nothing is special: normalised, and cut.
   std::vector<std::string> pre_tokens(std::string_view text) const {
     check_text(text);

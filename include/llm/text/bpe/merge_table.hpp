@@ -39,6 +39,13 @@ class MergeTable {
   }
 
   std::size_t size() const { return count_; }
+  /// Calls f(left, right, merge) for each, in no order.
+  template <class F>
+  void for_each(F&& f) const {
+    for (const Slot& slot : slots_)
+      if (slot.merge.rank != Merge::never)
+        f(static_cast<std::int32_t>(slot.key >> 32), static_cast<std::int32_t>(slot.key & 0xffffffffu), slot.merge);
+  }
 
  private:
   struct Slot {

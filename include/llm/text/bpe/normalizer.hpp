@@ -28,6 +28,7 @@ class Normalizer {
   explicit Normalizer(std::vector<Step> steps) : steps_(std::move(steps)) {}
 
   bool empty() const { return steps_.empty(); }
+  const std::vector<Step>& steps() const { return steps_; }
 
   /// The changed text. `text` must be valid UTF-8. Throws ValueError when the steps make it very much longer.
   std::string operator()(std::string_view text) const {

@@ -33,6 +33,10 @@ class TextPattern {
   }
   explicit TextPattern(Regex regex) : what_(std::move(regex)) {}
 
+  /// Which of the two it is; null for the other.
+  const std::string* literal() const { return std::get_if<std::string>(&what_); }
+  const Regex* regex() const { return std::get_if<Regex>(&what_); }
+
   /// Calls f(begin, end) for each match in turn; matches do not overlap.
   template <class F>
   void for_each_match(std::string_view text, F&& f) const {

@@ -2,9 +2,11 @@
 // Source: the tokenizer.json of each family; which name stands for which family: ggml-org/llama.cpp, src/llama-vocab.cpp.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <llm/text/bpe/normalizer.hpp>
@@ -80,6 +82,26 @@ inline std::optional<NamedPreTokenizer> find_pre_tokenizer(std::string_view name
       return NamedPreTokenizer{PreTokenizer(std::move(steps)), Normalizer(std::move(normal)), known.ignore_merges, known.add_bos};
     }
   }
+  return {};
+}
+
+/// The name under which find_pre_tokenizer() gives this one, or nothing when none does.
+inline std::optional<std::string_view> name_of(const PreTokenizer& pre_tokenizer, const Normalizer& normalizer, bool ignore_merges) {
+  const auto equals = [&](const detail::bpe::KnownPreTokenizer& known) {
+    const auto& steps = pre_tokenizer.steps();
+    if (known.ignore_merges != ignore_merges || known.patterns.size() != steps.size()) return false;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto* split = std::get_if<Split>(&steps[i]);
+      const bool same = split != nullptr && split->behavior == SplitBehavior::isolated && !split->invert &&
+                        split->pattern.regex() != nullptr && split->pattern.regex()->pattern() == known.patterns[i];
+      if (!same) return false;
+    }
+    const auto& normal = normalizer.steps();
+    const auto* form = normal.size() == 1 ? std::get_if<UnicodeForm>(&normal.front()) : nullptr;
+    return known.nfc ? form != nullptr && *form == UnicodeForm::nfc : normal.empty();
+  };
+  for (const detail::bpe::KnownPreTokenizer& known : detail::bpe::known_pre_tokenizers())
+    if (equals(known)) return known.names.front();
   return {};
 }
 

@@ -28,6 +28,8 @@ class PreTokenizer {
   PreTokenizer() = default;
   explicit PreTokenizer(std::vector<Step> steps) : steps_(std::move(steps)) {}
 
+  const std::vector<Step>& steps() const { return steps_; }
+
   /// The pieces of a text, which must be valid UTF-8. `at_start` says whether the whole text begins with it.
   TextPieces operator()(std::string_view text, bool at_start) const {
     TextPieces pieces;

@@ -40,6 +40,7 @@ class RankedModel {
   }
 
   const RankedOptions& options() const { return options_; }
+  const detail::bpe::MergeTable& merges() const { return merges_; }
 
   /// Appends the ids of a word, valid UTF-8. Throws ValueError for a character that has none, not even an unknown one: to leave it out
   /// would lose text.

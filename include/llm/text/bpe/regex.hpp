@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,10 @@
 #define PCRE2_CODE_UNIT_WIDTH 8  // names below say their width, so another one of the user's does not matter
 #endif
 #include <pcre2.h>
+
+#if PCRE2_MAJOR * 100 + PCRE2_MINOR < 1040
+#error "llm: PCRE2 10.40 or newer is needed, for properties such as White_Space"
+#endif
 
 #include <llm/core/error.hpp>
 #include <llm/text/bpe/regex_syntax.hpp>
@@ -97,9 +102,9 @@ class Regex {
 
   /// What a match may cost: an honest pattern looks at a stretch of text a few times, one that was made to be slow, without end.
   static void limit(pcre2_match_context_8& context, std::size_t bytes) {
-    constexpr std::size_t least = 1'000'000, for_each_byte = 50, most = 0xffffffffu, memory_in_kib = 64 * 1024;
-    pcre2_set_match_limit_8(&context, static_cast<std::uint32_t>((std::min)(least + for_each_byte * bytes, most)));
-    pcre2_set_heap_limit_8(&context, static_cast<std::uint32_t>(memory_in_kib));
+    constexpr std::size_t steps = 1'000'000, steps_a_byte = 50, most_steps = 0xffffffffu, kib = 64 * 1024;
+    pcre2_set_match_limit_8(&context, static_cast<std::uint32_t>((std::min)(steps + steps_a_byte * bytes, most_steps)));
+    pcre2_set_heap_limit_8(&context, static_cast<std::uint32_t>(kib + bytes / 4));  // 256 bytes for each of the text
   }
 
   std::string pattern_;

@@ -1,0 +1,152 @@
+// A tokenizer as the metadata of a GGUF file: what a file needs that is made from a tokenizer.json.
+// Source: ggml-org/ggml, docs/gguf.md, "Tokenizer".
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <llm/core/error.hpp>
+#include <llm/text/bpe/bpe_tokenizer.hpp>
+#include <llm/text/bpe/gguf_vocabulary.hpp>
+#include <llm/text/bpe/patterns.hpp>
+
+namespace llm {
+
+/// The values of the keys tokenizer.ggml.*, with the texts that they are made of.
+struct GgufTokenizerKeys {
+  std::vector<std::string> tokens, merges;
+  GgufVocabulary values;  ///< all but tokens and merges; view() adds those
+
+  /// The same with views of the texts, valid as long as this object stays where it is.
+  GgufVocabulary view() const {
+    GgufVocabulary whole = values;
+    whole.tokens.assign(tokens.begin(), tokens.end());
+    whole.merges.assign(merges.begin(), merges.end());
+    return whole;
+  }
+};
+
+namespace detail::bpe {
+
+/// Fills the keys from one tokenizer.
+class ToGguf {
+ public:
+  explicit ToGguf(const BpeTokenizer& tokenizer) : tokenizer_(tokenizer), parts_(tokenizer.parts()) {}
+
+  GgufTokenizerKeys keys() {
+    const auto* model = std::get_if<RankedModel>(&parts_.model);
+    if (model == nullptr) throw ValueError("llm::to_gguf: the tokenizer merges by scores: it came from a GGUF file or has another source");
+    add_tokens();
+    if (model->options().byte_level)
+      add_byte_level(*model);
+    else
+      add_sentencepiece(*model);
+    add_special(*model);
+    return std::move(keys_);
+  }
+
+ private:
+  void add_tokens() {
+    for (std::int32_t id = 0; id < tokenizer_.vocab_size(); ++id) {
+      const AddedToken* added = tokenizer_.added().find(id);
+      const bool known = added != nullptr || parts_.vocabulary.contains(id);
+      keys_.tokens.push_back(added != nullptr ? added->content : known ? std::string(parts_.vocabulary.text(id)) : concat("[PAD", id, "]"));
+      keys_.values.types.push_back(!known             ? GgufVocabulary::unused
+                                   : added == nullptr ? GgufVocabulary::normal
+                                   : added->special   ? GgufVocabulary::control
+                                                      : GgufVocabulary::user_defined);
+    }
+  }
+
+  void add_byte_level(const RankedModel& model) {
+    const auto name = name_of(parts_.pre_tokenizer, parts_.normalizer, model.options().ignore_merges);
+    if (!name) throw ValueError("llm::to_gguf: GGUF has no name for the way in which the tokenizer splits texts");
+    keys_.values.model = "gpt2";
+    keys_.values.pre = *name;
+    std::vector<std::pair<std::uint32_t, std::string>> merges;
+    model.merges().for_each([&](std::int32_t left, std::int32_t right, Merge merge) {
+      merges.emplace_back(merge.rank, concat(parts_.vocabulary.text(left), " ", parts_.vocabulary.text(right)));
+    });
+    std::sort(merges.begin(), merges.end());
+    for (auto& merge : merges) keys_.merges.push_back(std::move(merge.second));
+  }
+
+  /// SentencePiece's scores were given in the order in which tokens were found; so a token's is the rank of the first merge to it.
+  void add_sentencepiece(const RankedModel& model) {
+    if (!model.options().byte_fallback || !is_metaspace())
+      throw ValueError("llm::to_gguf: the tokenizer is neither byte-level nor as SentencePiece's, which GGUF has");
+    keys_.values.model = "llama";
+    constexpr float no_merge = -1e9f;  // a character is never the result of one
+    keys_.values.scores.assign(keys_.tokens.size(), no_merge);
+    model.merges().for_each([&](std::int32_t, std::int32_t, Merge merge) {
+      float& score = keys_.values.scores[static_cast<std::size_t>(merge.id)];
+      score = (std::max)(score, -static_cast<float>(merge.rank));
+    });
+    for (std::size_t id = 0; id < keys_.tokens.size(); ++id)
+      if (keys_.values.types[id] == GgufVocabulary::normal && byte_of_token(keys_.tokens[id]))
+        keys_.values.types[id] = GgufVocabulary::byte;
+  }
+
+  /// Whether spaces become U+2581, all of them, and whether one is put before a text.
+  bool is_metaspace() {
+    constexpr std::string_view mark = "\xE2\x96\x81";
+    keys_.values.add_space_prefix = false;
+    bool replaces = false;
+    for (const Normalizer::Step& step : parts_.normalizer.steps()) {
+      if (const auto* prepend = std::get_if<Normalizer::Prepend>(&step)) {
+        if (prepend->prefix != mark) return false;
+        keys_.values.add_space_prefix = true;
+      } else if (const auto* replace = std::get_if<Normalizer::Replace>(&step)) {
+        if (replace->by != mark || replace->pattern.literal() == nullptr || *replace->pattern.literal() != " ") return false;
+        replaces = true;
+      } else {
+        return false;
+      }
+    }
+    for (const PreTokenizer::Step& step : parts_.pre_tokenizer.steps()) {
+      const auto* metaspace = std::get_if<PreTokenizer::Metaspace>(&step);
+      if (metaspace == nullptr || metaspace->replacement != mark || metaspace->split) return false;
+      keys_.values.add_space_prefix = keys_.values.add_space_prefix || metaspace->prefix != PreTokenizer::Metaspace::Prefix::never;
+      replaces = true;
+    }
+    return replaces;
+  }
+
+  void add_special(const RankedModel& model) {
+    GgufVocabulary& values = keys_.values;
+    if (parts_.bos_id) values.bos_id = *parts_.bos_id;
+    values.eos_ids.assign(parts_.eos_ids.begin(), parts_.eos_ids.end());
+    if (const auto unknown = model.options().unknown_id) {
+      values.unknown_id = *unknown;
+      auto& type = values.types[static_cast<std::size_t>(*unknown)];
+      if (values.model == "llama" && type == GgufVocabulary::control) type = GgufVocabulary::unknown;
+    }
+    const auto only = [](const std::vector<std::int32_t>& around, const auto& id) {
+      return around.empty() || (around.size() == 1 && id && around.front() == *id);
+    };
+    const std::optional<std::int64_t> eos = values.eos_ids.empty() ? std::nullopt : std::optional(values.eos_ids.front());
+    if (!only(parts_.before, values.bos_id) || !only(parts_.after, eos))
+      throw ValueError("llm::to_gguf: the tokenizer puts other tokens around a text than a BOS and an EOS");
+    values.add_bos = !parts_.before.empty();
+    values.add_eos = !parts_.after.empty();
+  }
+
+  const BpeTokenizer& tokenizer_;
+  const BpeParts& parts_;
+  GgufTokenizerKeys keys_;
+};
+
+}  // namespace detail::bpe
+
+/// What a GGUF file must say for make_tokenizer() to give a tokenizer with the same ids. Throws ValueError, saying why, when it cannot.
+inline GgufTokenizerKeys to_gguf(const BpeTokenizer& tokenizer) { return detail::bpe::ToGguf(tokenizer).keys(); }
+
+}  // namespace llm
