@@ -55,3 +55,18 @@ TEST_CASE("SmolLM2's ids of the fixed texts are those of Hugging Face tokenizers
     CHECK(tokenizer.decode(ids) == c.at("decoded").get<std::string>());
   }
 }
+
+TEST_CASE("SmolLM2's tokenizer would be written as its file has it") {
+  if (!has_model()) return;
+  const auto file = llm::GgufFile::open(LLM_TEST_REAL_MODEL);
+  const auto read = llm::read_gguf_vocabulary(file);
+  const auto keys = llm::to_gguf(llm::read_gguf_tokenizer(file));
+  const auto written = keys.view();
+  CHECK(written.tokens == read.tokens);
+  CHECK(written.types == read.types);
+  CHECK(written.merges == read.merges);
+  CHECK(written.model == "gpt2");
+  CHECK(written.pre == "smollm");
+  CHECK(written.bos_id == 1);
+  CHECK(written.add_bos == false);
+}

@@ -129,11 +129,11 @@ class ToGguf {
       auto& type = values.types[static_cast<std::size_t>(*unknown)];
       if (values.model == "llama" && type == GgufVocabulary::control) type = GgufVocabulary::unknown;
     }
-    const auto only = [](const std::vector<std::int32_t>& around, const auto& id) {
-      return around.empty() || (around.size() == 1 && id && around.front() == *id);
+    constexpr std::int64_t none = -1;
+    const auto only = [](const std::vector<std::int32_t>& around, std::int64_t id) {
+      return around.empty() || (around.size() == 1 && around.front() == id);
     };
-    const std::optional<std::int64_t> eos = values.eos_ids.empty() ? std::nullopt : std::optional(values.eos_ids.front());
-    if (!only(parts_.before, values.bos_id) || !only(parts_.after, eos))
+    if (!only(parts_.before, values.bos_id.value_or(none)) || !only(parts_.after, values.eos_ids.empty() ? none : values.eos_ids.front()))
       throw ValueError("llm::to_gguf: the tokenizer puts other tokens around a text than a BOS and an EOS");
     values.add_bos = !parts_.before.empty();
     values.add_eos = !parts_.after.empty();
