@@ -36,6 +36,7 @@ TEST_CASE("what Oniguruma and PCRE2 read differently is read as Oniguruma does [
   CHECK(found("\\v", "\n\x0B") == "\x0B|");
   CHECK(found("\\w+", "e\xCC\x81_1-") == "e\xCC\x81_1|");  // a mark belongs to a word
   CHECK(found("\\w", "\xC2\xB2\xE2\x91\xA0") == "\xC2\xB2|");
+  CHECK(found("[\\w.]", "\xC2\xB2.") == ".|");  // but not in a class
   CHECK(found("\\W", "a-b") == "-|");
   CHECK(found("[\\w-]+", "a-b c") == "a-b|c|");
   CHECK(found("\\b.", "ab cd") == "a| |c|");
