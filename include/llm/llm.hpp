@@ -1,4 +1,5 @@
-// Front door: everything but the CUDA backend and the tokenizers of published models, <llm/tokenizer.hpp>, which need more libraries. The other front doors are quicker to compile.
+// Front door: everything but the CUDA backend and the tokenizers of published models, <llm/tokenizer.hpp>, which need more libraries.
+// The other front doors are quicker to compile.
 #pragma once
 
 #include <llm/autograd/gradient_check.hpp>

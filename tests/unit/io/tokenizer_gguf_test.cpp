@@ -113,4 +113,21 @@ TEST_CASE("refusing a GGUF vocabulary of 150,000 tokens takes less than 16 MiB o
   CHECK(llm_test::refusal_is_cheap([&] { llm::read_gguf_tokenizer(llm::GgufFile::view(std::as_bytes(std::span(many)), "t.gguf")); },
                                    "is already the token of id 0"));
 }
+
+TEST_CASE("refusing a GGUF vocabulary for its last merge takes less than 16 MiB of memory [gguf_hdr]") {
+  std::vector<std::string> tokens = byte_tokens(), merges;
+  for (char a = 'a'; a <= 'z'; ++a)
+    for (char b = 'a'; b <= 'z'; ++b)
+      for (char c = 'a'; c <= 'z'; ++c) tokens.push_back({a, b, c});
+  for (std::size_t i = 258; i < 258 + 5000; ++i)
+    for (std::size_t j = 258; tokens.size() < 128'000 && j < 258 + 20; ++j) tokens.push_back(tokens[i] + tokens[j]);
+  for (std::size_t id = 258 + 17'576; merges.size() < 280'000; id = id + 1 == tokens.size() ? 258 + 17'576 : id + 1)
+    merges.push_back(tokens[id].substr(0, 3) + " " + tokens[id].substr(3));
+  merges.emplace_back("a nothere");
+  GgufBuilder file;
+  file.text("general.architecture", "llama").text(keys + "model", "gpt2").text(keys + "pre", "gpt-2");
+  const std::string bytes = file.texts(keys + "tokens", tokens).texts(keys + "merges", merges).str();
+  CHECK(llm_test::refusal_is_cheap([&] { llm::read_gguf_tokenizer(llm::GgufFile::view(std::as_bytes(std::span(bytes)), "t.gguf")); },
+                                   "merges[280000], 'a nothere', names"));
+}
 #endif

@@ -43,13 +43,16 @@ class GgufTokenizer {
   BpeParts parts() {
     check_lengths();
     add_tokens();
-    if (source_.model == "gpt2")
+    const bool byte_level = source_.model == "gpt2";
+    if (byte_level)
       make_byte_level();
     else if (source_.model == "llama")
       make_sentencepiece();
     else
       fail(concat("tokenizer.ggml.model is ", in_quotes(source_.model), ", expected 'gpt2' or 'llama'"));
     add_ends();
+    BpeTokenizer::validate(parts_);
+    if (byte_level) parts_.model = RankedModel(parts_.vocabulary, merges(), options_);  // the largest part, of what is known to be good
     return std::move(parts_);
   }
 
@@ -93,15 +96,24 @@ class GgufTokenizer {
     parts_.pre_tokenizer = std::move(named->pre_tokenizer);
     parts_.normalizer = std::move(named->normalizer);
     adds_bos_ = named->add_bos;
-    MergeTable merges;
-    for (std::size_t rank = 0; rank < source_.merges.size(); ++rank) add_merge(merges, rank);
-    RankedOptions options{.byte_level = true, .ignore_merges = named->ignore_merges};
-    if (source_.unknown_id) options.unknown_id = id_of("unknown_token_id", *source_.unknown_id);
-    parts_.model = RankedModel(parts_.vocabulary, std::move(merges), options);
+    options_ = {.byte_level = true, .ignore_merges = named->ignore_merges};
+    if (source_.unknown_id) options_.unknown_id = id_of("unknown_token_id", *source_.unknown_id);
     parts_.decoder = Decoder({Decoder::ByteLevel{}});
+    for (std::size_t rank = 0; rank < source_.merges.size(); ++rank) merge_at(rank);
   }
 
-  void add_merge(MergeTable& merges, std::size_t rank) const {
+  MergeTable merges() const {
+    MergeTable table(source_.merges.size());
+    for (std::size_t rank = 0; rank < source_.merges.size(); ++rank) {
+      const Ids ids = merge_at(rank);
+      table.insert(ids.left, ids.right, {static_cast<std::uint32_t>(rank), ids.both});
+    }
+    return table;
+  }
+  struct Ids {
+    std::int32_t left, right, both;
+  };
+  Ids merge_at(std::size_t rank) const {
     const std::string_view merge = source_.merges[rank];
     const std::size_t space = merge.find(' ', 1);
     const auto refuse = [&](std::string_view reason) {
@@ -111,7 +123,7 @@ class GgufTokenizer {
     const auto left = parts_.vocabulary.find(merge.substr(0, space)), right = parts_.vocabulary.find(merge.substr(space + 1));
     const auto both = parts_.vocabulary.find(std::string(merge.substr(0, space)) + std::string(merge.substr(space + 1)));
     if (!left || !right || !both) refuse("names or makes a token that the vocabulary lacks");
-    merges.insert(*left, *right, {static_cast<std::uint32_t>(rank), *both});
+    return {*left, *right, *both};
   }
 
   void make_sentencepiece() {
@@ -166,6 +178,7 @@ class GgufTokenizer {
 
   const GgufVocabulary& source_;
   BpeParts parts_;
+  RankedOptions options_;  // of "gpt2"
   bool adds_bos_ = false;
 };
 
