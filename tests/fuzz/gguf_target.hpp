@@ -1,4 +1,5 @@
-// What the fuzzer and the replay of its corpus do with one input: read it as a GGUF file, walk all of it, read its Config.
+// What the fuzzer and the replay of its corpus do with one input: read it as a GGUF file, walk all of it, read its Config
+// and its tokenizer.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include <fuzz/use_tokenizer.hpp>
 #include <llm/io/gguf.hpp>
+#include <llm/io/tokenizer_gguf.hpp>
 #include <llm/model/rules.hpp>
 
 namespace llm_test {
@@ -60,6 +63,10 @@ inline bool fuzz_gguf(std::span<const std::byte> input) try {
     if (!llm::validate(llm::read_gguf_config(file).config).empty()) std::abort();
   } catch (const llm::FileError&) {
   } catch (const llm::ConfigError&) {
+  }
+  try {
+    use_tokenizer(llm::read_gguf_tokenizer(file));
+  } catch (const llm::FileError&) {
   }
   return true;
 } catch (const llm::FileError&) {

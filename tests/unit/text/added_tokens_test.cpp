@@ -52,7 +52,8 @@ TEST_CASE("lstrip and rstrip take the white space around a token") {
 TEST_CASE("white space that tokens take is read once, not once for each token") {
   const AddedTokens tokens = one({.id = 1, .content = " ", .rstrip = true});
   int count = 0;
-  tokens.cut(std::string(1 << 20, ' '), false, true, [](std::size_t, std::size_t) {}, [&](std::int32_t) { ++count; });
+  tokens.cut(
+      std::string(1 << 20, ' '), false, true, [](std::size_t, std::size_t) {}, [&](std::int32_t) { ++count; });
   CHECK(count == 1 << 20);  // as Hugging Face counts; read anew each time it would take minutes
 }
 
