@@ -139,8 +139,8 @@ class GgufTokenizer {
     std::vector<Normalizer::Step> normal{Normalizer::Replace{space, std::string(underline)}};
     std::vector<Decoder::Step> decode{Decoder::Replace{mark, " "}, Decoder::ByteFallback{.whole_runs = false}, Decoder::Fuse{}};
     if (source_.add_space_prefix) {
-      normal.push_back(Normalizer::Prepend{std::string(underline)});
-      decode.push_back(Decoder::Strip{.character = U' ', .start = 1});
+      normal.emplace_back(Normalizer::Prepend{std::string(underline)});
+      decode.emplace_back(Decoder::Strip{.character = U' ', .start = 1});
     }
     parts_.normalizer = Normalizer(std::move(normal));
     parts_.decoder = Decoder(std::move(decode));

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,22 +73,24 @@ struct Split {
   struct Joiner {
     SplitBehavior behavior;
     F& f;
-    std::optional<Part> waiting = {};
+    Part waiting = {};
+    bool waits = false;  // not an optional: g++ 12 takes its content for uninitialised
     bool after_match = false;
 
     void take(Part part) {
-      if (waiting && joins(part)) {
-        waiting->end = part.end;
+      if (waits && joins(part)) {
+        waiting.end = part.end;
       } else {
         finish();
         waiting = part;
+        waits = true;
       }
       after_match = part.match;
-      waiting->match = part.match;
+      waiting.match = part.match;
     }
     void finish() {
-      if (waiting && !(behavior == SplitBehavior::removed && waiting->match)) f(waiting->begin, waiting->end);
-      waiting.reset();
+      if (waits && !(behavior == SplitBehavior::removed && waiting.match)) f(waiting.begin, waiting.end);
+      waits = false;
     }
     bool joins(const Part& part) const {
       switch (behavior) {
