@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include <llm/core/quant.hpp>
+#include <llm/core/quant_encode.hpp>
 #include <support/golden.hpp>
 
 using namespace llm_test;
@@ -18,6 +19,16 @@ void check_decoding(const Golden& golden, const std::string& type, DType format)
   for (std::int64_t row = 0; row < expected.rows(); ++row)
     llm::dequantize_row(format, bytes.data() + row * bytes.columns(), actual.data() + row * expected.columns(), expected.columns());
   CHECK(std::memcmp(actual.data(), expected.data(), actual.size() * sizeof(float)) == 0);
+}
+
+void check_encoding(const Golden& golden, const std::string& type, DType format) {
+  INFO(type);
+  const auto source = golden.tensor<float>(type + ".source");
+  const auto expected = golden.tensor<std::uint8_t>(type + ".bytes");
+  std::vector<std::uint8_t> actual(expected.values.size());
+  for (std::int64_t row = 0; row < source.rows(); ++row)
+    llm::quantize_row(format, source.data() + row * source.columns(), actual.data() + row * expected.columns(), source.columns());
+  CHECK(actual == expected.values);
 }
 
 }  // namespace
@@ -41,21 +52,12 @@ TEST_CASE("rows decode to the values of the gguf package, exactly") {
 
 TEST_CASE("rows encode to the bytes of the gguf package, exactly") {
   const Golden golden("gguf_types.safetensors");
-  const auto source = golden.tensor<float>("Q8_0.source");
-  const auto expected = golden.tensor<std::uint8_t>("Q8_0.bytes");
-  std::vector<std::uint8_t> actual(expected.values.size());
-  for (std::int64_t row = 0; row < source.rows(); ++row)
-    llm::quantize_row_q8_0(source.data() + row * source.columns(), actual.data() + row * expected.columns(), source.columns());
-  CHECK(actual == expected.values);
-
-  const auto check_plain = [&]<class Stored>(const std::string& type, Stored) {
-    const auto from = golden.tensor<float>(type + ".source");
-    const auto bytes = golden.tensor<std::uint8_t>(type + ".bytes");
-    for (std::size_t i = 0; i < from.values.size(); ++i) {
-      const unsigned bits = Stored(from.values[i]).bits;
-      if (bits != (bytes.values[2 * i] | static_cast<unsigned>(bytes.values[2 * i + 1]) << 8)) FAIL(type << " element " << i);
-    }
-  };
-  check_plain("F16", llm::f16());
-  check_plain("BF16", llm::bf16());
+  for (const auto& [name, format] : {std::pair{"F16", DType::f16},
+                                     {"BF16", DType::bf16},
+                                     {"Q4_0", DType::q4_0},
+                                     {"Q4_1", DType::q4_1},
+                                     {"Q5_0", DType::q5_0},
+                                     {"Q5_1", DType::q5_1},
+                                     {"Q8_0", DType::q8_0}})
+    check_encoding(golden, name, format);
 }

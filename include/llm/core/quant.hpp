@@ -1,8 +1,6 @@
-// Rows of stored weights: decoding every storage format, and encoding q8_0.
+// Rows of stored weights: decoding every storage format.
 #pragma once
 
-#include <cfloat>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -52,18 +50,6 @@ void dequantize_blocks(const void* row, Out* out, std::int64_t n) {
   }
 }
 
-/// The scale of a block of 32 values: the largest magnitude over 127. Throws NumericError when it is no finite f16.
-inline float scale_q8_0(const float* x) {
-  float largest = 0;
-  for (int i = 0; i < 32; ++i) {
-    if (!std::isfinite(x[i])) throw NumericError(concat("llm::quantize_row_q8_0: value ", i, " of a block is ", x[i], ", not finite"));
-    largest = std::fabs(x[i]) > largest ? std::fabs(x[i]) : largest;
-  }
-  if (!std::isfinite(static_cast<float>(f16(largest / 127.0f))))
-    throw NumericError(concat("llm::quantize_row_q8_0: a block holds ", largest, ", its scale exceeds 65504, the largest f16"));
-  return largest / 127.0f;
-}
-
 }  // namespace detail
 
 /// Decodes n elements of `row` (any alignment) into out, Out being float or double; block formats need a whole number of blocks. Values of
@@ -84,21 +70,6 @@ void dequantize_row(DType format, const void* row, Out* out, std::int64_t n) {
     default:
       if (detail::with_codes(format, [&](auto codes) { detail::dequantize_blocks<decltype(codes)>(row, out, n); })) return;
       throw ValueError(detail::concat("llm::dequantize_row: ", to_string(format), " is not a format that the library computes with"));
-  }
-}
-
-/// Encodes n floats as q8_0 blocks: scale = max |x| / 127 rounded to f16, q = x / (max |x| / 127) rounded half away from zero.
-/// Throws ShapeError unless n is a whole number of blocks, NumericError on values that are not finite or whose scale exceeds f16.
-inline void quantize_row_q8_0(const float* x, void* row, std::int64_t n) {
-  storage_bytes(DType::q8_0, n);  // checks n
-  auto* bytes = static_cast<std::byte*>(row);
-  for (std::int64_t start = 0; start < n; start += 32, bytes += sizeof(BlockQ8_0)) {
-    const float scale = detail::scale_q8_0(x + start);
-    const float inverse = scale < FLT_MIN ? 0.0f : 1.0f / scale;  // 1 / a subnormal may be inf; its f16 is 0 anyway
-    BlockQ8_0 block;
-    block.scale = f16(scale);
-    for (int i = 0; i < 32; ++i) block.q[i] = static_cast<std::int8_t>(std::round(x[start + i] * inverse));
-    std::memcpy(bytes, &block, sizeof(block));
   }
 }
 

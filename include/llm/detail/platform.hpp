@@ -58,6 +58,13 @@
 
 namespace llm::detail {
 
+/// A product rounded to float also where the compiler joins products and sums into fused operations: through memory, since g++ joins
+/// across statements and past __builtin_assoc_barrier.
+inline float rounded(float product) noexcept {
+  volatile float kept = product;
+  return kept;
+}
+
 /// Asks for memory that will be read soon; nothing happens when the address is none.
 LLM_ALWAYS_INLINE void prefetch([[maybe_unused]] const void* p) noexcept {
 #if defined(__GNUC__) || defined(__clang__)

@@ -1,5 +1,5 @@
 // The CPU backend's products and attention touch nothing beyond their operands, at any size, with any number of threads.
-#include <llm/core/quant.hpp>
+#include <llm/core/quant_encode.hpp>
 #include <support/guarded.hpp>
 
 #include "cpu_support.hpp"
@@ -38,7 +38,7 @@ const std::byte* stored(Operands& o, llm::DType format, std::int64_t N, std::int
   const std::int64_t row_bytes = llm::storage_bytes(format, K);
   std::vector<std::byte> bytes(static_cast<std::size_t>(N * row_bytes));
   const auto values = some_values<float>(N * K, 2);
-  for (std::int64_t n = 0; n < N; ++n) llm::quantize_row_q8_0(values.data() + n * K, bytes.data() + n * row_bytes, K);
+  for (std::int64_t n = 0; n < N; ++n) llm::quantize_row(llm::DType::q8_0, values.data() + n * K, bytes.data() + n * row_bytes, K);
   return o.in(bytes);
 }
 

@@ -5,6 +5,7 @@
 
 #include <llm/backend/cpu/cpu.hpp>
 #include <llm/core/quant.hpp>
+#include <llm/core/quant_encode.hpp>
 #include <llm/nn/linear.hpp>
 #include <support/catch.hpp>
 
@@ -45,7 +46,7 @@ std::vector<std::byte> encode(llm::DType format, const std::vector<float>& value
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(llm::storage_bytes(format, N * K)));
   const auto row_bytes = static_cast<std::size_t>(llm::storage_bytes(format, K));
-  for (std::size_t row = 0; row < N; ++row) llm::quantize_row_q8_0(values.data() + row * K, bytes.data() + row * row_bytes, K);
+  for (std::size_t row = 0; row < N; ++row) llm::quantize_row(llm::DType::q8_0, values.data() + row * K, bytes.data() + row * row_bytes, K);
   return bytes;
 }
 
