@@ -48,6 +48,21 @@ struct RopeArgs {
   bool inverse = false;
 };
 
+/// How a router chooses `active` of its `experts` for each of `rows` tokens, from logits [rows, experts] and, for the choice alone, a bias
+/// of each expert. A score is the softmax of a row or the sigmoid of a logit; the experts with the highest score + bias are chosen, of
+/// equal ones the first. With several groups of experts, one behind the other, only those of the best active_groups are chosen from: the
+/// rank of a group is its best expert's, with a bias the sum of its two best's. The weights of the chosen are their scores, to a sum of 1
+/// when `normalise`, times `scale`. Sources: arXiv:2401.04088 (Mixtral), 2405.04434 and 2412.19437 (groups and bias of DeepSeek).
+struct RouteArgs {
+  static constexpr std::int64_t most_active_groups = 64;
+
+  std::int64_t rows = 0, experts = 0, active = 0;
+  std::int64_t groups = 1, active_groups = 1;
+  bool sigmoid = false;
+  bool normalise = true;
+  double scale = 1.0;
+};
+
 /// One AdamW step: decoupled weight decay. Source: arXiv:1711.05101, as torch.optim.AdamW computes it.
 /// correction1 = 1 - beta1^step, correction2 = 1 - beta2^step with step counted from 1; gradients are multiplied by grad_scale first.
 struct AdamWArgs {
@@ -90,7 +105,8 @@ concept memory_space = requires(void* p, const void* from, std::size_t bytes) {
 template <class B, class T>
 concept backend_for = memory_space<typename B::memory> && requires(
     T* y, const T* x, compute_t<T>* stat, const compute_t<T>* cstat, const std::int32_t* ids, std::int64_t n, bool add, double s,
-    const void* packed, const AttentionArgs& attention, const RopeArgs& rope, const AdamWArgs& adamw, const AdamWPart<T>* parts,
+    std::int32_t* index, const void* packed, const AttentionArgs& attention, const RopeArgs& rope, const RouteArgs& route,
+    const AdamWArgs& adamw, const AdamWPart<T>* parts,
     const Elements<T>* arrays) {
   // elementwise on n elements
   { B::template fill<T>(y, n, s) };
@@ -143,6 +159,15 @@ concept backend_for = memory_space<typename B::memory> && requires(
   { B::template attention_backward<T>(attention, x, x, x, x, x, cstat, y, y, y, add, add, add) };  // q, k, v, y, dy, lse, dq, dk, dv
   // copies rows [B, T, width] of T into a cache of type KV: row (b, t) goes to b * batch_stride + (starts[b] + t) * width
   { B::template cache_append<T, T>(x, y, n, n, n, n, (const std::int64_t*)nullptr) };       // rows, cache, B, T, width, batch_stride, starts
+  // mixtures of experts. Choice j of row r has the number r * active + j. Choices are sorted by expert, so that an expert's rows are one
+  // product: order[place] = choice, places[choice] = place; those of expert e begin at begins[e] and end at begins[e + 1], in host memory
+  { B::template route_forward<T>(route, x, x, index, stat) };              // logits, bias (may be null), experts, weights
+  { B::template route_backward<T>(route, x, ids, cstat, y, add) };         // logits, experts, dweights, dlogits
+  { B::sort_choices(ids, n, n, index, index, (std::int64_t*)nullptr) };    // experts, choices, number of experts, order, places, begins
+  { B::template gather_rows<T>(ids, x, y, n, n, n) };           // order, x, y, choices, active, cols: each choice's row of x
+  { B::template scale_rows<T>(ids, cstat, y, n, n) };           // order, weights, y, choices, cols: y[place] *= weight of its choice
+  { B::template row_dots<T>(ids, x, x, stat, n, n, add) };      // order, a, b, dweights, choices, cols: dot products a[place] . b[place]
+  { B::template combine_rows<T>(ids, cstat, x, y, n, n, n, add) };         // places, weights (null: 1), z, y, rows, active, cols: sums
   // n parameters at once
   { B::template adamw<T>(adamw, parts, n) };
 };

@@ -9,7 +9,8 @@ namespace llm {
 /// down(silu(gate(x)) * up(x)). x [..., D] -> [..., D], F wide inside. Source: arXiv:2002.05202.
 template <std::int64_t D, std::int64_t F, bool HasBias = false, class Weights = Trainable<float>, class Backend = Cpu>
 struct SwiGlu {
-  static constexpr std::int64_t width = D;
+  static constexpr std::int64_t width = D, inner_width = F;
+  static constexpr bool trainable = !std::is_same_v<Weights, Frozen>;
   Linear<D, F, HasBias, Weights, Backend> gate_proj, up_proj;
   Linear<F, D, HasBias, Weights, Backend> down_proj;
 

@@ -13,6 +13,7 @@
 #include <llm/backend/cpu/attention_backward.hpp>
 #include <llm/backend/cpu/elementwise.hpp>
 #include <llm/backend/cpu/linear.hpp>
+#include <llm/backend/cpu/mixture.hpp>
 #include <llm/backend/cpu/optimizer.hpp>
 #include <llm/backend/cpu/rows.hpp>
 #include <llm/backend/cpu/threads.hpp>
@@ -61,6 +62,14 @@ struct Cpu {
   template <class T> static constexpr auto attention_backward = cpu::attention_backward<T>;
   template <class T, class KV = T> static constexpr auto cache_append = cpu::cache_append<T, KV>;
   template <class T> static constexpr auto adamw = cpu::adamw<T>;
+
+  template <class T> static constexpr auto route_forward = cpu::route_forward<T>;
+  template <class T> static constexpr auto route_backward = cpu::route_backward<T>;
+  template <class T> static constexpr auto gather_rows = cpu::gather_rows<T>;
+  template <class T> static constexpr auto scale_rows = cpu::scale_rows<T>;
+  template <class T> static constexpr auto row_dots = cpu::row_dots<T>;
+  template <class T> static constexpr auto combine_rows = cpu::combine_rows<T>;
+  static constexpr auto sort_choices = reference::sort_choices;
   // clang-format on
 
   // A template of its own, so that programs without stored weights do not compile the decoding of their formats.

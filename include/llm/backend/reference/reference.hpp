@@ -12,6 +12,7 @@
 #include <llm/backend/reference/embedding.hpp>
 #include <llm/backend/reference/layer_norm.hpp>
 #include <llm/backend/reference/linear.hpp>
+#include <llm/backend/reference/mixture.hpp>
 #include <llm/backend/reference/optimizer.hpp>
 #include <llm/backend/reference/rms_norm.hpp>
 #include <llm/backend/reference/rope.hpp>
@@ -57,6 +58,14 @@ struct Reference {
   template <class T, class KV = T> static constexpr auto attention_forward = reference::attention_forward<T, KV>;
   template <class T> static constexpr auto attention_backward = reference::attention_backward<T>;
   template <class T, class KV = T> static constexpr auto cache_append = reference::cache_append<T, KV>;
+
+  template <class T> static constexpr auto route_forward = reference::route_forward<T>;
+  template <class T> static constexpr auto route_backward = reference::route_backward<T>;
+  template <class T> static constexpr auto gather_rows = reference::gather_rows<T>;
+  template <class T> static constexpr auto scale_rows = reference::scale_rows<T>;
+  template <class T> static constexpr auto row_dots = reference::row_dots<T>;
+  template <class T> static constexpr auto combine_rows = reference::combine_rows<T>;
+  static constexpr auto sort_choices = reference::sort_choices;
   // clang-format on
 
   // The type of the indices comes from the arguments.
