@@ -129,6 +129,7 @@ concept backend_for = memory_space<typename B::memory> && requires(
   { B::template linear_forward_stored<T>(x, DType::q8_0, packed, x, y, n, n, n) };
   // rows of a table [V, D] by id; backward always adds into dtable. index_outside: position of the first id not in [0, V), or -1
   { B::template embedding_forward<T>(ids, x, y, n, n) };              // n ids, D
+  { B::template embedding_forward_stored<float>(ids, DType::q8_0, packed, (float*)nullptr, n, n) };   // ids, format, table, y, n ids, D
   { B::template embedding_backward<T>(ids, x, stat, n, n, n) };       // n ids, V, D
   { B::index_outside(ids, n, n) } -> std::same_as<std::int64_t>;
   // targets of a loss: how many of n are not `ignore`; when one is neither in [0, V) nor `ignore`, -1 - (its position)

@@ -9,7 +9,9 @@
 #include <llm/model/kv_cache.hpp>
 #include <llm/model/parts.hpp>
 #include <llm/model/rules.hpp>
+#include <llm/nn/stored_parameter.hpp>
 #include <llm/ops/head_loss.hpp>
+#include <llm/ops/head_loss_stored.hpp>
 
 namespace llm {
 
@@ -35,15 +37,16 @@ inline constexpr bool cache_of<KvCache<C, KV, Backend>, C, Backend> = true;
 }  // namespace detail
 
 /// A decoder-only transformer whose whole wiring follows from one Config. C must have static storage: `inline constexpr Config`.
-/// Weights: Trainable<T> with T float, double or bf16. Backend: Cpu, or Reference (plain loops).
+/// Weights: Trainable<T> with T float, double or bf16, or Frozen, for inference: matrices in any storage format, activations in f32; a loss
+/// of it is a number without gradients. Backend: Cpu, or Reference (plain loops).
 /// Move-only; clone() copies. A const model may be used by many threads at once, each with a cache of its own; its gradients are one set,
 /// so one thread at a time runs backward.
 /// Ids are [B, T]; logits [B, T, V].
 template <const Config& C, class Weights = Trainable<float>, class Backend = Cpu>
 class LLM {
-  static_assert(detail::trainable_weights<Weights>,
-                "llm::LLM<config, Weights, Backend>: Weights must be llm::Trainable<T> with T float, double or llm::bf16 (a layer may be "
-                "llm::Frozen, a whole model not yet)");
+  static constexpr bool frozen = detail::frozen_weights<Weights>;
+  static_assert(frozen || detail::trainable_weights<Weights>,
+                "llm::LLM<config, Weights, Backend>: Weights must be llm::Trainable<T> with T float, double or llm::bf16, or llm::Frozen");
 
  public:
   using P = Parts<C, Weights, Backend>;
@@ -53,19 +56,21 @@ class LLM {
   static constexpr std::int64_t parameter_count = llm::parameter_count(C).total;
 
   using backend_type = Backend;
+  using weights_type = Weights;
   using Ids = Tensor<Token, Shape<dyn, dyn>, Backend>;
   using Hidden = Tensor<T, Shape<dyn, dyn, D>, Backend>;
   using Logits = Tensor<T, Shape<dyn, dyn, V>, Backend>;
   using LastLogits = Tensor<T, Shape<dyn, V>, Backend>;
   using Loss = Tensor<compute_t<T>, Shape<>, Backend>;
   using Cache = KvCache<C, T, Backend>;
-  using View = ParameterView<T, Backend>;
+  using View = std::conditional_t<frozen, StoredParameterView<Backend>, ParameterView<T, Backend>>;
 
   /// Matrices N(0, 0.02), those that write into the residual stream N(0, 0.02 / sqrt(2 L)), gains 1, biases 0.
-  /// The same numbers for a seed on any number of threads. Source: GPT-2.
+  /// The same numbers for a seed on any number of threads; a frozen model has them in f32. Source: GPT-2.
   static LLM random(std::uint64_t seed);
-  /// Elements to be filled by the caller.
+  /// Elements to be filled by the caller; a frozen model has no matrices until then, and its use throws ShapeError.
   static LLM uninitialised() { return LLM(); }
+  /// A model with weights of its own. The matrices of a frozen one, which nothing changes, are shared.
   LLM clone() const;
   LLM(LLM&&) noexcept = default;
   LLM& operator=(LLM&&) noexcept = default;
@@ -120,10 +125,12 @@ class LLM {
 
  private:
   using RopeType = RopeTables<C.rope_width(), Backend>;
-  using HeadMatrix = Tensor<T, Shape<V, D>, Backend>;
+  using Table = Embedding<V, D, typename Weights::element_type, Backend>;
+  using HeadMatrix = typename Table::Table;
   using Blocks = std::array<typename P::BlockLayer, static_cast<std::size_t>(L)>;
 
   LLM();
+  static void initialise(T* data, const ParameterFacts& p, std::uint64_t seed, std::uint64_t stream);
   template <class F>
   void visit(F&& f) const;
   template <class F>
@@ -136,7 +143,7 @@ class LLM {
   auto run(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row, Head&& head) const;
   const HeadMatrix& head_weight() const;
 
-  Embedding<V, D, T, Backend> embed_tokens_;
+  Table embed_tokens_;
   [[no_unique_address]] typename P::PositionTable embed_positions_;
   std::unique_ptr<Blocks> blocks_;  // on the heap: a model fits any stack
   [[no_unique_address]] typename P::FinalNorm norm_;

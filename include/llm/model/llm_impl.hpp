@@ -31,27 +31,33 @@ LLM<C, Weights, Backend>::LLM() : blocks_(std::make_unique<Blocks>()) {
 template <const Config& C, class Weights, class Backend>
 LLM<C, Weights, Backend> LLM<C, Weights, Backend>::random(std::uint64_t seed) {
   LLM model;
-  const double residual = 0.02 / std::sqrt(2.0 * static_cast<double>(L));
   std::uint64_t stream = 0;
   model.for_each_parameter([&](View& p) {
-    T* const data = p.tensor().data();
-    switch (p.kind()) {
-      case ParameterKind::matrix:
-        Backend::template fill_normal<T>(data, p.numel(), seed, stream, 0.02);
-        break;
-      case ParameterKind::residual_output:
-        Backend::template fill_normal<T>(data, p.numel(), seed, stream, residual);
-        break;
-      case ParameterKind::gain:
-        Backend::template fill<T>(data, p.numel(), 1.0);
-        break;
-      case ParameterKind::bias:
-        Backend::template fill<T>(data, p.numel(), 0.0);
-        break;
+    if constexpr (frozen) {
+      auto values = Tensor<T, Shape<dyn>, Backend>::empty({p.numel()});
+      initialise(values.data(), p, seed, stream++);
+      const std::vector<T> host = values.to_vector();
+      p.assign(DType::f32, std::as_bytes(std::span(host)));
+    } else {
+      initialise(p.tensor().data(), p, seed, stream++);
     }
-    ++stream;
   });
   return model;
+}
+
+template <const Config& C, class Weights, class Backend>
+void LLM<C, Weights, Backend>::initialise(T* data, const ParameterFacts& p, std::uint64_t seed, std::uint64_t stream) {
+  const double residual = 0.02 / std::sqrt(2.0 * static_cast<double>(L));
+  switch (p.kind()) {
+    case ParameterKind::matrix:
+      return Backend::template fill_normal<T>(data, p.numel(), seed, stream, 0.02);
+    case ParameterKind::residual_output:
+      return Backend::template fill_normal<T>(data, p.numel(), seed, stream, residual);
+    case ParameterKind::gain:
+      return Backend::template fill<T>(data, p.numel(), 1.0);
+    case ParameterKind::bias:
+      return Backend::template fill<T>(data, p.numel(), 0.0);
+  }
 }
 
 template <const Config& C, class Weights, class Backend>
@@ -60,8 +66,13 @@ LLM<C, Weights, Backend> LLM<C, Weights, Backend>::clone() const {
   std::vector<View> mine;
   for_each_parameter([&](const View& p) { mine.push_back(p); });
   std::size_t at = 0;
-  copy.for_each_parameter(
-      [&](View& p) { Backend::template copy<T>(p.tensor().data(), std::as_const(mine[at++]).tensor().data(), p.numel()); });
+  copy.for_each_parameter([&](View& p) {
+    const View& from = mine[at++];
+    if constexpr (frozen)
+      p.assign(from);
+    else
+      Backend::template copy<T>(p.tensor().data(), from.tensor().data(), p.numel());
+  });
   return copy;
 }
 
@@ -151,13 +162,16 @@ auto LLM<C, Weights, Backend>::final_norm(const Hidden& x) const -> Hidden {
 }
 
 template <const Config& C, class Weights, class Backend>
-auto LLM<C, Weights, Backend>::run(const Ids& ids, bool recompute_blocks) const -> Hidden {
+auto LLM<C, Weights, Backend>::run(const Ids& ids, [[maybe_unused]] bool recompute_blocks) const -> Hidden {
   check_length(ids);
   const Pass<C.rope_width(), T, Backend> pass{&rope_, {}, {}};
   Hidden x = embed(ids, {});
   for (const auto& block : *blocks_) {
     const auto forward = [&block, pass](const Hidden& input) { return block(input, pass); };
-    x = recompute_blocks ? recompute(forward, x) : forward(x);
+    if constexpr (frozen)
+      x = forward(x);  // without gradients there is nothing to save
+    else
+      x = recompute_blocks ? recompute(forward, x) : forward(x);
   }
   return final_norm(x);
 }

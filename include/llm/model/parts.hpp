@@ -12,7 +12,7 @@ namespace llm {
 /// The layer types that a valid Config stands for.
 template <const Config& C, class Weights, class Backend>
 struct Parts {
-  using T = typename Weights::value_type;
+  using T = typename Weights::element_type;
   static constexpr std::int64_t V = C.vocab_size, D = C.d_model, F = C.ffn_dim, L = C.n_layers;
   static constexpr bool post_norm = C.norm_position == NormPosition::post;
   static constexpr AttentionSpec attention{.d_model = D,

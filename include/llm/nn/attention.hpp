@@ -22,7 +22,7 @@ struct Attention {
   using T = typename Weights::value_type;
   static constexpr std::int64_t D = A.d_model, H = A.n_heads, K = A.n_kv_heads, E = A.head_dim, width = D;
   struct NoNorm {};
-  using HeadNorm = std::conditional_t<A.qk_norm, RmsNorm<E, T, Backend>, NoNorm>;
+  using HeadNorm = std::conditional_t<A.qk_norm, RmsNorm<E, typename Weights::element_type, Backend>, NoNorm>;
 
   Linear<D, H * E, A.qkv_bias, Weights, Backend> q_proj;
   Linear<D, K * E, A.qkv_bias, Weights, Backend> k_proj, v_proj;

@@ -61,8 +61,10 @@ struct Linear<In, Out, HasBias, Trainable<T>, Backend> {
 
 template <std::int64_t In, std::int64_t Out, bool HasBias, class Backend>
 struct Linear<In, Out, HasBias, Frozen, Backend> {
-  StoredMatrix<Out, In, Backend> weight;
-  [[no_unique_address]] std::conditional_t<HasBias, Tensor<float, Shape<Out>, Backend>, detail::NoBias> bias;
+  using Weight = StoredMatrix<Out, In, Backend>;
+  using Bias = std::conditional_t<HasBias, Tensor<float, Shape<Out>, Backend>, detail::NoBias>;
+  Weight weight;
+  [[no_unique_address]] Bias bias = detail::make_parameter<Bias, Frozen>();
 
   template <class S>
   auto operator()(const Tensor<float, S, Backend>& x) const {
@@ -77,6 +79,13 @@ struct Linear<In, Out, HasBias, Frozen, Backend> {
     static_assert(detail::features_of<X, float, Backend>,
                   "llm::Linear::operator()(x [..., In]): a frozen layer takes float on the layer's backend");
     return {};
+  }
+
+  /// Calls f(stored matrix or tensor, kind, "weight" or "bias") for each parameter.
+  template <class F>
+  void visit(F&& f, ParameterKind kind = ParameterKind::matrix) const {
+    f(weight, kind, "weight");
+    if constexpr (HasBias) f(bias, ParameterKind::bias, "bias");
   }
 };
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include <llm/tensor/decode.hpp>
 #include <llm/tensor/tensor.hpp>
 
 namespace llm {
@@ -12,12 +13,14 @@ namespace llm {
 /// Weights that training changes, stored and computed in T (float, double, or bf16 with f32 master weights in the optimizer).
 template <class T = float>
 struct Trainable {
-  using value_type = T;
+  using value_type = T;    // of activations
+  using element_type = T;  // what layers without matrices take for their T
 };
 
 /// Weights for inference: each matrix carries its storage format as a run-time tag; activations are f32.
 struct Frozen {
   using value_type = float;
+  using element_type = Frozen;
 };
 
 namespace detail {
@@ -25,6 +28,21 @@ template <class Weights>
 inline constexpr bool trainable_weights = false;
 template <class T>
 inline constexpr bool trainable_weights<Trainable<T>> = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, bf16>;
+
+template <class Weights>
+inline constexpr bool frozen_weights = std::is_same_v<Weights, Frozen>;
+
+/// What a layer's vectors are made of: the layer's T, and float where T is Frozen.
+template <class T>
+using element_of = std::conditional_t<frozen_weights<T>, float, T>;
+
+/// Whether a model's weights are frozen, as far as it says.
+template <class Model>
+inline constexpr bool is_frozen_model = false;
+template <class Model>
+requires(requires {
+  typename Model::weights_type;
+}) inline constexpr bool is_frozen_model<Model> = frozen_weights<typename Model::weights_type>;
 
 /// X is a tensor of T on Backend.
 template <class X, class T, class Backend>
@@ -43,18 +61,9 @@ inline constexpr bool stream_of<Tensor<T, S, Backend>, D, T, Backend> = S::rank 
 /// What a parameter is, which decides how it is initialised.
 enum class ParameterKind : std::uint8_t { matrix, residual_output, gain, bias };
 
-/// One parameter of a model: name, shape, elements and gradient, whatever its static type. Shares memory with the model.
-/// Names follow the published Llama checkpoints.
-template <class T, class Backend>
-class ParameterView {
+/// What a parameter is called and how large it is. Names follow the published Llama checkpoints.
+class ParameterFacts {
  public:
-  template <class S>
-  ParameterView(const Tensor<T, S, Backend>& tensor, ParameterKind kind, std::int64_t layer, std::array<const char*, 3> path)
-      : tensor_(tensor.template view<Shape<dyn>>({tensor.numel()})), kind_(kind), layer_(layer), path_(path), rank_(S::rank) {
-    static_assert(S::rank == 1 || S::rank == 2, "llm::ParameterView: parameters are vectors or matrices");
-    for (int i = 0; i < S::rank; ++i) extents_[i] = tensor.extent(i);
-  }
-
   /// "model.layers.0.self_attn.q_proj.weight"; made on request, so that listing parameters allocates nothing.
   std::string name() const {
     std::string text = layer_ < 0 ? "" : detail::concat("model.layers.", layer_);
@@ -69,15 +78,19 @@ class ParameterView {
   std::int64_t layer() const { return layer_; }
   ParameterKind kind() const { return kind_; }
   std::span<const std::int64_t> shape() const { return {extents_, static_cast<std::size_t>(rank_)}; }
-  std::int64_t numel() const { return tensor_.numel(); }
+  std::int64_t numel() const { return rank_ == 2 ? extents_[0] * extents_[1] : extents_[0]; }
   /// Matrices are decayed by AdamW, gains and biases are not.
   bool is_matrix() const { return rank_ == 2; }
-  /// All elements, flat.
-  Tensor<T, Shape<dyn>, Backend>& tensor() { return tensor_; }
-  const Tensor<T, Shape<dyn>, Backend>& tensor() const { return tensor_; }
+
+ protected:
+  template <class S>
+  ParameterFacts(const S& shape, ParameterKind kind, std::int64_t layer, std::array<const char*, 3> path)
+      : kind_(kind), layer_(layer), path_(path), rank_(S::rank) {
+    static_assert(S::rank == 1 || S::rank == 2, "llm::ParameterView: parameters are vectors or matrices");
+    for (int i = 0; i < S::rank; ++i) extents_[i] = shape.extent(i);
+  }
 
  private:
-  Tensor<T, Shape<dyn>, Backend> tensor_;
   ParameterKind kind_;
   std::int64_t layer_;
   std::array<const char*, 3> path_;  // joined by dots, empty pieces left out
@@ -85,20 +98,42 @@ class ParameterView {
   std::int64_t extents_[2] = {0, 0};
 };
 
+/// One parameter of a model: name, shape, elements and gradient, whatever its static type. Shares memory with the model.
+template <class T, class Backend>
+class ParameterView : public ParameterFacts {
+ public:
+  template <class S>
+  ParameterView(const Tensor<T, S, Backend>& tensor, ParameterKind kind, std::int64_t layer, std::array<const char*, 3> path)
+      : ParameterFacts(tensor.shape(), kind, layer, path), tensor_(tensor.template view<Shape<dyn>>({tensor.numel()})) {}
+
+  /// All elements, flat.
+  Tensor<T, Shape<dyn>, Backend>& tensor() { return tensor_; }
+  const Tensor<T, Shape<dyn>, Backend>& tensor() const { return tensor_; }
+
+  /// Overwrites all elements with those of `bytes`, row-major in any format that is computed with; rounds once where T is narrower.
+  /// Throws ShapeError when the number of bytes is not theirs.
+  void assign(DType format, std::span<const std::byte> bytes) { detail::assign_decoded(tensor_, format, bytes); }
+
+ private:
+  Tensor<T, Shape<dyn>, Backend> tensor_;
+};
+
 namespace detail {
 
-/// A tracked parameter with uninitialised elements; for an empty type (no bias) nothing.
-template <class P>
+/// A parameter with uninitialised elements, tracked unless T is Frozen; for an empty type (no bias) nothing.
+template <class P, class T = void>
 P make_parameter() {
   if constexpr (std::is_empty_v<P>)
     return P{};
+  else if constexpr (frozen_weights<T>)
+    return P::empty();
   else
     return P::empty().track();
 }
 
-/// What training needs of a model: its parameters can be listed.
+/// What training needs of a model: its parameters can be listed, and have gradients.
 template <class Model>
-concept ListsParameters = requires(Model& model) {
+concept ListsParameters = !is_frozen_model<Model> && requires(Model & model) {
   typename Model::T;
   typename Model::backend_type;
   model.for_each_parameter([](auto&) {});

@@ -12,6 +12,7 @@ auto linear(const Tensor<T, SX, Backend>& x, const StoredMatrix<N, K, Backend>& 
   static_assert(detail::same_extent<detail::last_extent<SX>, K>,
                 "llm::linear(x [..., K], weight [N, K]): the last extent of x must equal the weight's columns");
   detail::require_equal("llm::linear(x [..., K], weight [N, K])", "K of x", detail::last(x.shape()), "K of weight", K);
+  detail::require_filled("llm::linear(x [..., K], weight [N, K])", weight);
   auto y = Tensor<T, detail::with_last<SX, N>, Backend>::empty(detail::replace_last<N>(x.shape(), N));
   Backend::template linear_forward_stored<T>(x.data(), weight.format(), weight.data(), bias, y.data(), detail::rows(x.shape()), N, K);
   return y;

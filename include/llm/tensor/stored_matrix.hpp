@@ -9,22 +9,48 @@
 
 namespace llm {
 
-/// A read-only [Rows, Columns] matrix, each row a whole number of blocks of `format`. Copies share the bytes.
-template <std::int64_t Rows, std::int64_t Columns, class Backend = Cpu>
-class StoredMatrix {
+/// The rows of a read-only matrix in one storage format, whatever its size: what all StoredMatrix types share. Copies share the bytes.
+template <class Backend>
+class StoredRows {
  public:
+  StoredRows() = default;
+
+  /// Copies the bytes of all rows in, each a whole number of blocks of `format`, one row behind the other. Throws ShapeError when a row is
+  /// no whole number of blocks, or the number of bytes is wrong.
+  static StoredRows from(DType format, std::span<const std::byte> bytes, std::int64_t rows, std::int64_t columns) {
+    const std::int64_t expected = detail::checked_product(rows, storage_bytes(format, columns));
+    if (static_cast<std::int64_t>(bytes.size()) != expected)
+      throw ShapeError(detail::concat("llm::StoredMatrix: ", bytes.size(), " bytes for [", rows, ", ", columns, "] in ", to_string(format),
+                                      ", which takes ", expected));
+    StoredRows m;
+    m.format_ = format;
+    m.buffer_ = detail::Pool<typename Backend::memory>::instance().allocate(bytes.size());
+    Backend::memory::copy_from_host(m.buffer_->data, bytes.data(), bytes.size());
+    return m;
+  }
+
+  DType format() const { return format_; }
+  const void* data() const { return buffer_ ? buffer_->data : nullptr; }
+  /// Whether it has been filled.
+  explicit operator bool() const { return static_cast<bool>(buffer_); }
+
+ private:
+  DType format_ = DType::f32;
+  detail::BufferRef buffer_;
+};
+
+/// A read-only [Rows, Columns] matrix, each row a whole number of blocks of a format. Copies share the bytes.
+template <std::int64_t Rows, std::int64_t Columns, class Backend = Cpu>
+class StoredMatrix : public StoredRows<Backend> {
+ public:
+  static constexpr std::int64_t rows = Rows, columns = Columns;
+
   StoredMatrix() = default;
 
   /// Copies the bytes of all rows in. Throws ShapeError when a row is no whole number of blocks, or the number of bytes is wrong.
   static StoredMatrix from(DType format, std::span<const std::byte> bytes) {
-    const std::int64_t expected = detail::checked_product(Rows, storage_bytes(format, Columns));
-    if (static_cast<std::int64_t>(bytes.size()) != expected)
-      throw ShapeError(detail::concat("llm::StoredMatrix: ", bytes.size(), " bytes for [", Rows, ", ", Columns, "] in ", to_string(format),
-                                      ", which takes ", expected));
     StoredMatrix m;
-    m.format_ = format;
-    m.buffer_ = detail::Pool<typename Backend::memory>::instance().allocate(bytes.size());
-    Backend::memory::copy_from_host(m.buffer_->data, bytes.data(), bytes.size());
+    static_cast<StoredRows<Backend>&>(m) = StoredRows<Backend>::from(format, bytes, Rows, Columns);
     return m;
   }
 
@@ -36,13 +62,14 @@ class StoredMatrix {
                   "std::as_bytes(std::span(values)) when the values are stored as they are)");
     return {};
   }
-
-  DType format() const { return format_; }
-  const void* data() const { return buffer_ ? buffer_->data : nullptr; }
-
- private:
-  DType format_ = DType::f32;
-  detail::BufferRef buffer_;
 };
+
+namespace detail {
+/// Throws ShapeError for a matrix that nothing was put into.
+template <class Backend>
+void require_filled(const char* function, const StoredRows<Backend>& matrix) {
+  if (!matrix) throw ShapeError(concat(function, ": the stored matrix is empty (hint: StoredMatrix::from, or llm::load for a model)"));
+}
+}  // namespace detail
 
 }  // namespace llm

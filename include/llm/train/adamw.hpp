@@ -167,7 +167,11 @@ template <class Model, class Options>
 class AdamW<detail::NoOptimizer<Model, Options>, void> {
  public:
   explicit AdamW(Model&, const Options& = {}) {
-    static_assert(detail::lists_parameters<Model>, "llm::AdamW(model, options): the first argument must be a model, as llm::LLM is");
+    static_assert(!detail::is_frozen_model<Model>,
+                  "llm::AdamW(model, options): the weights of the model are llm::Frozen and have no gradients (hint: "
+                  "llm::load_trainable<config>(path) gives a model that can be trained)");
+    static_assert(detail::lists_parameters<Model> || detail::is_frozen_model<Model>,
+                  "llm::AdamW(model, options): the first argument must be a model, as llm::LLM is");
     if constexpr (detail::lists_parameters<Model>)
       static_assert(std::is_convertible_v<Options, AdamWOptions>,
                     "llm::AdamW(model, options): the second argument must be llm::AdamWOptions (hint: the learning rate goes to step(lr))");
@@ -176,9 +180,11 @@ class AdamW<detail::NoOptimizer<Model, Options>, void> {
 };
 
 template <class Model>
-AdamW(Model&, const AdamWOptions&) -> AdamW<typename Model::T, typename Model::backend_type>;
+requires(!detail::is_frozen_model<Model>) AdamW(Model&, const AdamWOptions&)
+->AdamW<typename Model::T, typename Model::backend_type>;
 template <class Model>
-AdamW(Model&) -> AdamW<typename Model::T, typename Model::backend_type>;
+requires(!detail::is_frozen_model<Model>) AdamW(Model&)
+->AdamW<typename Model::T, typename Model::backend_type>;
 template <class Other, class Options = AdamWOptions>
 requires(!detail::ListsParameters<Other> || !std::is_convertible_v<Options, AdamWOptions>) AdamW(Other&, const Options&)
 ->AdamW<detail::NoOptimizer<Other, Options>, void>;

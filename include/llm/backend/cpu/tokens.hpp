@@ -1,6 +1,7 @@
 // Kernels over tokens: rows of a table by id, rotary embedding, appending to a KV cache.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -9,6 +10,7 @@
 #include <llm/backend/cpu/dispatch.hpp>
 #include <llm/backend/cpu/elementwise.hpp>
 #include <llm/backend/cpu/parallel.hpp>
+#include <llm/backend/cpu/stored.hpp>
 #include <llm/core/dtype.hpp>
 
 namespace llm::cpu {
@@ -18,6 +20,15 @@ void embedding_forward(const Index* ids, const T* table, T* y, std::int64_t n, s
   parallel_blocks(n, rows_per_block(D), D, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       std::memcpy(static_cast<void*>(y + i * D), table + ids[i] * D, static_cast<std::size_t>(D) * sizeof(T));
+  });
+}
+
+/// Rows of a table in a storage format, decoded.
+template <class T, class Index>
+void embedding_forward_stored(const Index* ids, DType format, const void* table, T* y, std::int64_t n, std::int64_t D) {
+  const std::int64_t row_bytes = storage_bytes(format, D);
+  parallel_blocks(n, rows_per_block(D), D, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) decode_row(format, static_cast<const std::byte*>(table) + ids[i] * row_bytes, y + i * D, D);
   });
 }
 

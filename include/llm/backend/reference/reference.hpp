@@ -74,6 +74,10 @@ struct Reference {
     reference::embedding_forward<T>(ids, table, y, n, D);
   }
   template <class T, class Index>
+  static void embedding_forward_stored(const Index* ids, DType format, const void* table, T* y, std::int64_t n, std::int64_t D) {
+    reference::embedding_forward_stored<T>(ids, format, table, y, n, D);
+  }
+  template <class T, class Index>
   static void embedding_backward(const Index* ids, const T* dy, compute_t<T>* dtable, std::int64_t n, std::int64_t V, std::int64_t D) {
     reference::embedding_backward<T>(ids, dy, dtable, n, V, D);
   }
