@@ -1,5 +1,5 @@
-// What the fuzzer and the replay of its corpus do with one input: read it as a GGUF file, walk all of it, read its Config
-// and its tokenizer.
+// What the fuzzer and the replay of its corpus do with one input: read it as a GGUF file, walk all of it, write it again,
+// read its Config and its tokenizer.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include <fuzz/gguf_round_trip.hpp>
 #include <fuzz/use_tokenizer.hpp>
 #include <llm/io/gguf.hpp>
 #include <llm/io/tokenizer_gguf.hpp>
@@ -59,6 +60,7 @@ inline bool fuzz_gguf(std::span<const std::byte> input) try {
     if (file.find_shape(tensor.name) != &tensor.shape) std::abort();
   }
   if (header > input.size()) std::abort();
+  check_round_trip(file);
   try {
     if (!llm::validate(llm::read_gguf_config(file).config).empty()) std::abort();
   } catch (const llm::FileError&) {

@@ -26,6 +26,8 @@ class GgufValue {
   GgufValue(GgufType type, std::span<const std::byte> bytes) : type_(type), bytes_(bytes) {}
 
   GgufType type() const { return type_; }
+  /// The value as the file holds it: what a copy of it needs.
+  std::span<const std::byte> bytes() const { return bytes_; }
   bool is_integer() const { return type_ <= GgufType::i32 || type_ == GgufType::u64 || type_ == GgufType::i64; }
 
   /// Any integer type, where the value is below 2^63.

@@ -1,0 +1,46 @@
+// Writes an accepted GGUF file again, in memory, and ends the program unless a reader finds the same in it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <llm/io/gguf.hpp>
+
+namespace llm_test {
+
+/// What GgufWriter would write for this file.
+inline std::string written_again(const llm::GgufFile& file) {
+  const llm::GgufMetadata metadata(file);
+  std::vector<llm::GgufTensorToWrite> tensors;
+  for (const llm::GgufEntry& tensor : file.tensors()) tensors.push_back({tensor.name, tensor.dtype, tensor.shape});
+  std::string out = llm::detail::gguf::header(metadata, tensors);
+  for (const llm::GgufEntry& tensor : file.tensors()) {
+    out.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+    out.resize(llm::detail::gguf::padded(out.size(), llm::detail::gguf::alignment_of(metadata)), '\0');
+  }
+  return out;
+}
+
+inline bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+inline void check_round_trip(const llm::GgufFile& file) {
+  const std::string bytes = written_again(file);
+  const auto again = llm::GgufFile::view(std::as_bytes(std::span(bytes)), "written again");
+  if (again.metadata().size() != file.metadata().size() || again.tensors().size() != file.tensors().size()) std::abort();
+  for (std::size_t i = 0; i < file.metadata().size(); ++i) {
+    const llm::GgufPair &a = file.metadata()[i], &b = again.metadata()[i];
+    if (a.key != b.key || a.value.type() != b.value.type() || !same_bytes(a.value.bytes(), b.value.bytes())) std::abort();
+  }
+  for (std::size_t i = 0; i < file.tensors().size(); ++i) {
+    const llm::GgufEntry &a = file.tensors()[i], &b = again.tensors()[i];
+    if (a.name != b.name || a.dtype != b.dtype || a.shape != b.shape || !same_bytes(a.bytes, b.bytes)) std::abort();
+  }
+}
+
+}  // namespace llm_test
