@@ -8,6 +8,7 @@
 #include <llm/io/gguf.hpp>
 #include <llm/io/hf_config.hpp>
 #include <llm/io/json_fields.hpp>
+#include <llm/io/load.hpp>
 #include <llm/io/mapped_file.hpp>
 #include <llm/io/safetensors.hpp>
 #include <llm/io/safetensors_index.hpp>

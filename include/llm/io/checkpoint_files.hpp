@@ -143,15 +143,16 @@ class CheckpointFiles {
   void collect() {
     for (const SafetensorsFile& file : safetensors_) {
       for (const auto& t : file.tensors())
-        add({t.name, detail::safetensors::find_element_type(t.dtype)->name, t.shape, 0, t.bytes, file.path()}, t.bytes.size());
+        add({t.name, detail::safetensors::find_element_type(t.dtype)->name, t.shape, 0, t.bytes, file.path()}, t.bytes.size(), t.dtype);
       for (const auto& t : file.unsupported()) add({t.name, t.dtype, t.shape, 0, {}, file.path()}, t.size);
     }
     for (const GgufFile& file : gguf_) {
-      for (const auto& t : file.tensors()) add({t.name, ggml_name(t.dtype), t.shape, 0, t.bytes, file.path()}, t.bytes.size());
+      for (const auto& t : file.tensors()) add({t.name, ggml_name(t.dtype), t.shape, 0, t.bytes, file.path()}, t.bytes.size(), t.dtype);
       for (const auto& t : file.unsupported()) add({t.name, t.type, t.shape, 0, {}, file.path()}, t.size);
     }
   }
-  void add(FoundTensor tensor, std::uint64_t size) {
+  void add(FoundTensor tensor, std::uint64_t size, std::optional<DType> format = {}) {
+    tensor.format = format;
     tensor.size = static_cast<std::int64_t>(size);  // of a file that is mapped: it fits
     tensor.mapped = true;
     tensors_.push_back(tensor);

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <llm/core/dtype.hpp>
 #include <llm/core/error.hpp>
 #include <llm/detail/os_file.hpp>
 #include <llm/io/published_config.hpp>
@@ -25,7 +27,8 @@ struct FoundTensor {
   std::int64_t size = 0;                  // in bytes
   std::span<const std::byte> bytes = {};  // empty when the library does not read this element type
   std::string_view file = {};
-  bool mapped = false;  // bytes are pages of a mapped file, which come back when they are read again
+  bool mapped = false;               // bytes are pages of a mapped file, which come back when they are read again
+  std::optional<DType> format = {};  // none: the library does not read this element type
 };
 
 namespace detail {

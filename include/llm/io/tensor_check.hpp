@@ -56,6 +56,7 @@ struct TensorCheck {
   std::int64_t copies = 0;               // tensors that are an equal copy of another: a tied head
   std::int64_t beside = 0;               // tensors that are no part of the model, as masks that old files carry
   std::vector<DTypeShare> dtypes;        // of all tensors of the files, the most bytes first
+  TensorLayout layout;                   // what the files chose among their family's ways
   std::string hint;                      // what may be the cause of the problems, or empty
 
   std::int64_t count(TensorFault fault) const { return faults[static_cast<std::size_t>(fault)]; }
@@ -85,6 +86,7 @@ class TensorChecker {
     choose_layout();
     for_each_expected_tensor(model_.config, model_.family, layout_, [&](const ExpectedTensor& tensor) { compare(tensor); });
     others();
+    result_.layout = layout_;
     if (!result_.matches()) guess_prefix();
     return std::move(result_);
   }

@@ -1,0 +1,196 @@
+// What is checked before a model is filled from files, and where each parameter's elements then come from.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <llm/core/error.hpp>
+#include <llm/core/quant.hpp>
+#include <llm/io/checkpoint_files.hpp>
+#include <llm/io/parameter_source.hpp>
+#include <llm/io/tensor_check.hpp>
+#include <llm/model/config_fields.hpp>
+
+namespace llm {
+
+/// How files are read by llm::load.
+struct LoadOptions {
+  std::string prefix = {};  // what all names of the files begin with beyond their family's: "_orig_mod.", "module."
+  std::string config = {};  // the config.json of a .safetensors file that has none beside it
+};
+
+namespace detail {
+
+/// Files of a model that fit a config, and the order to read them in. Making one checks everything; filling from it changes nothing but
+/// the parameters.
+class LoadPlan {
+ public:
+  /// Throws ConfigError when the files are of another config, FileError when their tensors are not those of their config.
+  LoadPlan(const std::string& path, const Config& target, const LoadOptions& options)
+      : path_(path), target_(target), prefix_(options.prefix), files_(CheckpointFiles::open(path)), model_(published(options)) {
+    if (!files_.has_weights()) fail("holds no weights");
+    order_ = order_by_name(files_.tensors(), [this](const FoundTensor& tensor) { return name(tensor); });
+    require_fitting_config();
+    const TensorCheck check = check_tensors(model_, files_.names(), files_.tensors(), {.prefix = prefix_});
+    if (!check.matches()) fail(problems(check));
+    layout_ = check.layout;
+  }
+
+  const PublishedConfig& model() const { return model_; }
+
+  /// Plans a parameter: call it for all, in their order, before the first fill().
+  void add(const ParameterFacts& p) {
+    const SourceFinder source_of(target_, model_.config, model_.family, layout_);
+    Part part{source_of(p), nullptr, p.is_matrix() ? p.shape()[1] : 1, p.shape()[0]};
+    part.tensor = find(part.source.tensor);
+    if (part.tensor == nullptr) fail(concat("has no tensor ", in_quotes(part.source.tensor)));
+    require_readable(*part.tensor, p, part);
+    parts_.push_back(std::move(part));
+  }
+
+  /// Gives the elements of the next parameter to `assign(format, bytes)`, row-major.
+  template <class Assign>
+  void fill(const Assign& assign) {
+    const Part& part = parts_[next_++];
+    const FoundTensor& tensor = *part.tensor;
+    const DType format = *tensor.format;
+    if (part.columns == 1)
+      fill_vector(part, assign);
+    else if (part.source.in_order())
+      assign(format, tensor.bytes.subspan(row_bytes(part) * static_cast<std::size_t>(part.source.first_row),
+                                          row_bytes(part) * static_cast<std::size_t>(part.rows)));
+    else
+      assign(format, part.source.transposed ? transposed(part) : reordered(part));
+    if (tensor.mapped) os::release_pages(tensor.bytes.data(), tensor.bytes.size());
+  }
+
+ private:
+  struct Part {
+    ParameterSource source;
+    const FoundTensor* tensor;
+    std::int64_t columns, rows;  // of the parameter; a vector has rows of one element
+  };
+
+  PublishedConfig published(const LoadOptions& options) const {
+    if (files_.model() && !options.config.empty()) fail(concat("already says what model it is: LoadOptions::config ", options.config));
+    if (files_.model()) return *files_.model();
+    if (options.config.empty())
+      fail("nothing says what model it is: there is no config.json beside it (hint: LoadOptions::config names one)");
+    return read_hf_config(options.config);
+  }
+
+  std::string_view name(const FoundTensor& tensor) const {
+    return tensor.name.starts_with(prefix_) ? tensor.name.substr(prefix_.size()) : tensor.name;
+  }
+  const FoundTensor* find(std::string_view wanted) const {
+    return find_by_name(files_.tensors(), order_, wanted, [this](const FoundTensor& tensor) { return name(tensor); });
+  }
+
+  /// Every field must be equal, but for what loading translates: the convention of RoPE, gains with or without their 1, positions that the
+  /// model does not need, and a head that the files say is not tied although it is an equal copy of the embedding.
+  void require_fitting_config() {
+    Config& file = model_.config;
+    Config adapted = file;
+    if (file.rotary() && target_.rotary()) adapted.position = target_.position;
+    adapted.norm_gain_offset = target_.norm_gain_offset;
+    adapted.max_seq_len = (std::min)(file.max_seq_len, target_.max_seq_len);
+    if (target_.tie_embeddings && !file.tie_embeddings && has_equal_head()) adapted.tie_embeddings = file.tie_embeddings = true;
+    const std::string differences = config_differences(adapted, "the file", target_, "the model");
+    if (!differences.empty())
+      throw ConfigError(concat("llm::load: ", path_, ": is of another config: ", differences,
+                               " (hint: inspect --emit-config NAME writes the file's config as a header)"));
+  }
+
+  bool has_equal_head() const {
+    const TensorNaming n = naming_of(model_.family, files_.names());
+    const FoundTensor *head = find(n.head), *embedding = find(concat(n.prefix, n.embedding));
+    return head != nullptr && embedding != nullptr && head->format && head->format == embedding->format && equal_bytes(*head, *embedding);
+  }
+
+  static std::string problems(const TensorCheck& check) {
+    constexpr std::size_t shown = 8;
+    std::string text = "the tensors are not those of the config: ";
+    for (std::size_t i = 0; i < (std::min)(shown, check.problems.size()); ++i) text += concat(i > 0 ? "; " : "", check.problems[i].text);
+    std::int64_t count = 0;
+    for (const std::int64_t faults : check.faults) count += faults;
+    if (count > static_cast<std::int64_t>(shown)) text += concat("; ", count, " problems in all");
+    return check.hint.empty() ? text : concat(text, " (hint: ", check.hint, ")");
+  }
+
+  void require_readable(const FoundTensor& tensor, const ParameterFacts& p, const Part& part) const {
+    const auto refuse = [&](std::string_view reason) { fail(concat("tensor ", in_quotes(tensor.name), " ", reason)); };
+    if (!tensor.format || *tensor.format == DType::i64 || *tensor.format == DType::i32 || *tensor.format == DType::u8)
+      refuse(concat("holds ", tensor.dtype, ", which is no element type of weights"));
+    const std::int64_t block = block_format(*tensor.format).elements, columns = p.is_matrix() && !part.source.transposed ? p.shape()[1] : 0;
+    if (part.source.transposed && block != 1) refuse(concat("is stored transposed, in blocks of ", tensor.dtype));
+    if (columns % block != 0) refuse(concat("has rows of ", columns, " elements, no whole number of ", tensor.dtype, " blocks"));
+  }
+
+  static std::size_t row_bytes(const Part& part) { return static_cast<std::size_t>(storage_bytes(*part.tensor->format, part.columns)); }
+
+  /// Whole rows change places, so blocks stay as they are.
+  std::span<const std::byte> reordered(const Part& part) {
+    const std::size_t size = row_bytes(part);
+    staging_.resize(size * static_cast<std::size_t>(part.rows));
+    for (std::int64_t row = 0; row < part.rows; ++row)
+      std::memcpy(staging_.data() + size * static_cast<std::size_t>(row),
+                  part.tensor->bytes.data() + size * static_cast<std::size_t>(part.source.row(row)), size);
+    return staging_;
+  }
+
+  /// The file's tensor is [columns, all rows]; single elements, in tiles so that both sides stay in the caches.
+  std::span<const std::byte> transposed(const Part& part) {
+    constexpr std::int64_t tile = 32;
+    const auto size = static_cast<std::size_t>(block_format(*part.tensor->format).bytes);
+    const std::int64_t stride = part.tensor->shape.back();
+    staging_.resize(size * static_cast<std::size_t>(part.rows * part.columns));
+    for (std::int64_t row_tile = 0; row_tile < part.rows; row_tile += tile)
+      for (std::int64_t column_tile = 0; column_tile < part.columns; column_tile += tile)
+        for (std::int64_t row = row_tile; row < (std::min)(row_tile + tile, part.rows); ++row)
+          for (std::int64_t column = column_tile; column < (std::min)(column_tile + tile, part.columns); ++column)
+            std::memcpy(staging_.data() + size * static_cast<std::size_t>(row * part.columns + column),
+                        part.tensor->bytes.data() + size * static_cast<std::size_t>(column * stride + part.source.row(row)), size);
+    return staging_;
+  }
+
+  template <class Assign>
+  void fill_vector(const Part& part, const Assign& assign) {
+    const std::int64_t all = elements_of(part.tensor->shape);
+    std::vector<double> values(static_cast<std::size_t>(all)), chosen;
+    dequantize_row(*part.tensor->format, part.tensor->bytes.data(), values.data(), all);
+    for (std::int64_t row = 0; row < part.rows; ++row)
+      chosen.push_back(values[static_cast<std::size_t>(part.source.row(row))] + part.source.add);
+    assign(DType::f64, std::as_bytes(std::span<const double>(chosen)));
+  }
+
+  [[noreturn]] void fail(std::string_view reason) const { throw FileError(concat("llm::load: ", path_, ": ", reason)); }
+
+  std::string path_;
+  const Config& target_;
+  std::string prefix_;
+  CheckpointFiles files_;
+  PublishedConfig model_;
+  TensorLayout layout_;
+  std::vector<std::size_t> order_;  // of the files' tensors, by name
+  std::vector<Part> parts_;
+  std::size_t next_ = 0;
+  std::vector<std::byte> staging_;
+};
+
+/// Fills all parameters of a model that nobody uses yet.
+template <class Model>
+void fill_model(Model& model, const std::string& path, const LoadOptions& options) {
+  LoadPlan plan(path, Model::config, options);
+  model.for_each_parameter([&](const auto& p) { plan.add(p); });
+  model.for_each_parameter([&](auto& p) { plan.fill([&](DType format, std::span<const std::byte> bytes) { p.assign(format, bytes); }); });
+}
+
+}  // namespace detail
+}  // namespace llm
