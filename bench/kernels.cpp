@@ -72,9 +72,10 @@ void add_activations(const std::string& type, std::int64_t rows, std::int64_t co
   const std::int64_t n = rows * cols;
   const std::string end = "/" + type + sizes(rows, cols);
   add_pass<T, 3>("swiglu/forward" + end, rows, cols, 3,
-                 [n](auto& a, auto&) { Cpu::swiglu_forward<T>(a[0].data(), a[1].data(), a[2].data(), n); });
+                 [n](auto& a, auto&) { Cpu::gated_forward<T>(llm::Activation::silu, a[0].data(), a[1].data(), a[2].data(), n); });
   add_pass<T, 5>("swiglu/backward" + end, rows, cols, 5, [n](auto& a, auto&) {
-    Cpu::swiglu_backward<T>(a[0].data(), a[1].data(), a[2].data(), a[3].data(), a[4].data(), nullptr, n, false, false);
+    Cpu::gated_backward<T>(llm::Activation::silu, a[0].data(), a[1].data(), a[2].data(), a[3].data(), a[4].data(), nullptr, n, false,
+                           false);
   });
   add_pass<T, 2>("gelu/forward" + end, rows, cols, 2,
                  [n](auto& a, auto&) { Cpu::activation_forward<T>(llm::Activation::gelu_tanh, a[0].data(), a[1].data(), n); });

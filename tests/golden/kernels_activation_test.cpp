@@ -31,11 +31,13 @@ TEMPLATE_LIST_TEST_CASE("swiglu kernels agree with PyTorch", "[golden]", KernelB
   const std::int64_t n = golden.tensor<T>("swiglu.a.gate").size();
   auto gate = load<B, T>(golden, "swiglu.a.gate"), up = load<B, T>(golden, "swiglu.a.up"), dy = load<B, T>(golden, "swiglu.a.dy");
   Buffer<B, T> y(n);
-  B::template swiglu_forward<T>(gate, up, y, n);
+  B::template gated_forward<T>(llm::Activation::silu, gate, up, y, n);
   check_close("y", y.host(), golden.tensor<double>("swiglu.a.y").values);
   check_gradients<B, T>(
       {{"dgate", golden.tensor<double>("swiglu.a.dgate").values, 0}, {"dup", golden.tensor<double>("swiglu.a.dup").values, 1}}, 1e-5,
-      [&](auto& out, auto& add) { B::template swiglu_backward<T>(dy, gate, up, out[0], out[1], nullptr, n, add[0], add[1]); });
+      [&](auto& out, auto& add) {
+        B::template gated_backward<T>(llm::Activation::silu, dy, gate, up, out[0], out[1], nullptr, n, add[0], add[1]);
+      });
 }
 
 TEMPLATE_LIST_TEST_CASE("softmax kernels agree with PyTorch", "[golden]", KernelBackends) {

@@ -57,7 +57,7 @@ TEMPLATE_TEST_CASE("Gradient of a router's weights", "[gradient]", llm::Referenc
 
 TEMPLATE_TEST_CASE("Gradient of a mixture of experts", "[gradient]", llm::Reference, llm::Cpu) {
   using B = TestType;
-  llm::RoutedExperts<D, E, F, false, llm::Trainable<double>, B> layer;
+  llm::RoutedExperts<D, E, F, llm::Activation::silu, false, llm::Trainable<double>, B> layer;
   std::uint64_t stream = 0;
   const auto fill = [&](auto& t) { t.assign(random_tensor<B>(t.shape(), stream++, 0.7).to_vector()); };
   fill(layer.router.weight);

@@ -106,6 +106,8 @@ TEMPLATE_TEST_CASE("Gradient of activations", "[gradient]", llm::Reference, llm:
   for (const auto kind : {llm::Activation::silu, llm::Activation::gelu_tanh, llm::Activation::gelu_erf}) {
     check(llm::check_gradient([&] { return llm::activation_linear(kind, x, w); }, x, w));
     check(llm::check_gradient([&] { return llm::activation_linear(kind, x, w, b); }, x, w, b));
+    check(llm::check_gradient([&] { return llm::gated(kind, x, y); }, x, y));
+    check(llm::check_gradient([&] { return llm::gated_linear(kind, x, y, w, b); }, x, y, w, b));
   }
   check(llm::check_gradient([&] { return llm::softmax(x); }, x));
 }

@@ -146,8 +146,8 @@ concept backend_for = memory_space<typename B::memory> && requires(
   // activations on n elements; dx may be x, dgate gate, and dup up. Backward writes the forward's y again, unless that is null; it may be dy
   { B::template activation_forward<T>(Activation::silu, x, y, n) };
   { B::template activation_backward<T>(Activation::silu, x, x, y, y, n, add) };             // dy, x, dx, y
-  { B::template swiglu_forward<T>(x, x, y, n) };                                            // silu(gate) * up
-  { B::template swiglu_backward<T>(x, x, x, y, y, y, n, add, add) };                        // dy, gate, up, dgate, dup, y
+  { B::template gated_forward<T>(Activation::silu, x, x, y, n) };                           // f(gate) * up
+  { B::template gated_backward<T>(Activation::silu, x, x, x, y, y, y, n, add, add) };       // dy, gate, up, dgate, dup, y
   // softmax over rows; -inf is allowed
   { B::template softmax_forward<T>(x, y, n, n) };
   { B::template softmax_backward<T>(x, x, y, n, n, add) };                                  // dy, y, dx

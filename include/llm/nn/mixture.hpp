@@ -13,16 +13,18 @@ namespace llm {
 /// What decides the types inside a mixture of experts.
 struct MixtureSpec {
   std::int64_t d_model = 0, experts = 0, ffn_dim = 0;
+  Activation gate = Activation::silu;
   bool score_bias = false;
   std::int64_t shared_ffn_dim = 0;  // 0: no shared experts
   bool shared_gate = false;
 };
 
 /// A router and its experts. x [..., D] -> [..., D].
-template <std::int64_t D, std::int64_t Count, std::int64_t F, bool HasBias = false, class Weights = Trainable<float>, class Backend = Cpu>
+template <std::int64_t D, std::int64_t Count, std::int64_t F, Activation Gate = Activation::silu, bool HasBias = false,
+          class Weights = Trainable<float>, class Backend = Cpu>
 struct RoutedExperts {
   using T = typename Weights::value_type;
-  using Bank = std::array<SwiGlu<D, F, false, Weights, Backend>, static_cast<std::size_t>(Count)>;
+  using Bank = std::array<GatedMlp<D, F, Gate, false, Weights, Backend>, static_cast<std::size_t>(Count)>;
   using Bias = std::conditional_t<HasBias, Tensor<T, Shape<Count>, Backend>, detail::NoBias>;
 
   Linear<D, Count, false, Weights, Backend> router;
@@ -44,10 +46,11 @@ template <MixtureSpec M, class Weights = Trainable<float>, class Backend = Cpu>
 struct Mixture {
   static constexpr std::int64_t D = M.d_model, width = D, S = M.shared_ffn_dim;
   struct None {};
-  using Routed = RoutedExperts<D, M.experts, M.ffn_dim, M.score_bias, Weights, Backend>;
+  using Routed = RoutedExperts<D, M.experts, M.ffn_dim, M.gate, M.score_bias, Weights, Backend>;
   /// A gated shared expert is a mixture of one.
-  using GatedShared = RoutedExperts<D, 1, S, false, Weights, Backend>;
-  using Shared = std::conditional_t<S == 0, None, std::conditional_t<M.shared_gate, GatedShared, SwiGlu<D, S, false, Weights, Backend>>>;
+  using GatedShared = RoutedExperts<D, 1, S, M.gate, false, Weights, Backend>;
+  using Shared =
+      std::conditional_t<S == 0, None, std::conditional_t<M.shared_gate, GatedShared, GatedMlp<D, S, M.gate, false, Weights, Backend>>>;
 
   Routed routed;
   [[no_unique_address]] Shared shared;

@@ -1,4 +1,4 @@
-// Feed-forward layers: SwiGLU and GELU.
+// Feed-forward layers: gated (SwiGLU, GEGLU) and GELU.
 #pragma once
 
 #include <llm/nn/linear.hpp>
@@ -6,10 +6,11 @@
 
 namespace llm {
 
-/// down(silu(gate(x)) * up(x)). x [..., D] -> [..., D], F wide inside. Source: arXiv:2002.05202.
-template <std::int64_t D, std::int64_t F, bool HasBias = false, class Weights = Trainable<float>, class Backend = Cpu>
-struct SwiGlu {
+/// down(f(gate(x)) * up(x)). x [..., D] -> [..., D], F wide inside. Source: arXiv:2002.05202.
+template <std::int64_t D, std::int64_t F, Activation Gate, bool HasBias = false, class Weights = Trainable<float>, class Backend = Cpu>
+struct GatedMlp {
   static constexpr std::int64_t width = D, inner_width = F;
+  static constexpr Activation gate = Gate;
   static constexpr bool trainable = !std::is_same_v<Weights, Frozen>;
   Linear<D, F, HasBias, Weights, Backend> gate_proj, up_proj;
   Linear<F, D, HasBias, Weights, Backend> down_proj;
@@ -18,13 +19,13 @@ struct SwiGlu {
   X operator()(const X& x) const {
     using T = typename Weights::value_type;
     static_assert(detail::stream_of<X, D, T, Backend>,
-                  "llm::SwiGlu::operator()(x [..., D]): x must have the layer's width, element type and backend");
+                  "llm::GatedMlp::operator()(x [..., D]): x must have the layer's width, element type and backend");
     if constexpr (!detail::stream_of<X, D, T, Backend>)
       return {};
     else if constexpr (std::is_same_v<Weights, Frozen>)  // nothing is recorded
-      return down_proj(swiglu(gate_proj(x), up_proj(x)));
+      return down_proj(gated(Gate, gate_proj(x), up_proj(x)));
     else
-      return down_proj.with_parameters([&](const auto&... down) { return swiglu_linear(gate_proj(x), up_proj(x), down...); });
+      return down_proj.with_parameters([&](const auto&... down) { return gated_linear(Gate, gate_proj(x), up_proj(x), down...); });
   }
   /// f(linear, kind of its matrix, name).
   template <class Visit>
@@ -34,6 +35,10 @@ struct SwiGlu {
     f(down_proj, ParameterKind::residual_output, "down_proj");
   }
 };
+
+/// GatedMlp with SiLU.
+template <std::int64_t D, std::int64_t F, bool HasBias = false, class Weights = Trainable<float>, class Backend = Cpu>
+using SwiGlu = GatedMlp<D, F, Activation::silu, HasBias, Weights, Backend>;
 
 /// down(gelu(up(x))). x [..., D] -> [..., D], F wide inside. Source: arXiv:1606.08415.
 template <std::int64_t D, std::int64_t F, Activation Gelu, bool HasBias = false, class Weights = Trainable<float>, class Backend = Cpu>

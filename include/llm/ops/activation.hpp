@@ -1,4 +1,4 @@
-// SiLU, GELU (tanh and erf) and SwiGLU.
+// SiLU, GELU (tanh and erf), and what they gate: SwiGLU and GEGLU.
 #pragma once
 
 #include <llm/autograd/gradient.hpp>
@@ -23,9 +23,10 @@ struct ActivationValues {
   }
 };
 
-/// h = silu(gate) * up.
+/// h = f(gate) * up.
 template <class T, class Backend>
-struct SwigluValues {
+struct GatedValues {
+  Activation kind;
   Saved<T> gate, up;
   Grad<T, Backend> d_gate, d_up;
 
@@ -33,7 +34,7 @@ struct SwigluValues {
   void backward(const T* d_h, T* h, std::int64_t n) {
     const auto dg = d_gate.write_over(gate);
     const auto du = d_up.write_over(up);
-    Backend::template swiglu_backward<T>(d_h, gate.data(), up.data(), dg.data, du.data, h, n, dg.add, du.add);
+    Backend::template gated_backward<T>(kind, d_h, gate.data(), up.data(), dg.data, du.data, h, n, dg.add, du.add);
   }
 };
 
@@ -52,8 +53,8 @@ ActivationValues<T, Backend> saved_values(Activation kind, const Tensor<T, S, Ba
   return {kind, Saved<T>(x), Grad<T, Backend>(x)};
 }
 template <class T, class SG, class SU, class Backend>
-SwigluValues<T, Backend> saved_values(const Tensor<T, SG, Backend>& gate, const Tensor<T, SU, Backend>& up) {
-  return {Saved<T>(gate), Saved<T>(up), Grad<T, Backend>(gate), Grad<T, Backend>(up)};
+GatedValues<T, Backend> saved_values(Activation kind, const Tensor<T, SG, Backend>& gate, const Tensor<T, SU, Backend>& up) {
+  return {kind, Saved<T>(gate), Saved<T>(up), Grad<T, Backend>(gate), Grad<T, Backend>(up)};
 }
 
 }  // namespace detail
@@ -89,18 +90,24 @@ Tensor<T, S, Backend> gelu_erf(const Tensor<T, S, Backend>& x) {
   return activation(Activation::gelu_erf, x);
 }
 
-/// silu(gate) * up, both of one shape. Saves both. Source: arXiv:2002.05202.
+/// f(gate) * up, both of one shape. Saves both. Source: arXiv:2002.05202.
 template <class T, class SG, class SU, class Backend>
-Tensor<T, SG, Backend> swiglu(const Tensor<T, SG, Backend>& gate, const Tensor<T, SU, Backend>& up) {
-  static_assert(detail::same_shape<SG, SU>, "llm::swiglu(gate, up): both tensors must have the same shape");
-  detail::require_equal("llm::swiglu(gate, up)", "the size of gate", gate.numel(), "that of up", up.numel());
+Tensor<T, SG, Backend> gated(Activation kind, const Tensor<T, SG, Backend>& gate, const Tensor<T, SU, Backend>& up) {
+  static_assert(detail::same_shape<SG, SU>, "llm::gated(kind, gate, up), swiglu(gate, up): both tensors must have the same shape");
+  detail::require_equal("llm::gated(kind, gate, up), swiglu(gate, up)", "the size of gate", gate.numel(), "that of up", up.numel());
   auto y = Tensor<T, SG, Backend>::empty(gate.shape());
-  Backend::template swiglu_forward<T>(gate.data(), up.data(), y.data(), y.numel());
+  Backend::template gated_forward<T>(kind, gate.data(), up.data(), y.data(), y.numel());
   if (Tape* const tape = recording(gate, up)) {
     const auto d_y = output_gradient(y);
-    tape->record(y, detail::ValuesOp<detail::SwigluValues<T, Backend>, T, Backend>{detail::saved_values(gate, up), d_y});
+    tape->record(y, detail::ValuesOp<detail::GatedValues<T, Backend>, T, Backend>{detail::saved_values(kind, gate, up), d_y});
   }
   return y;
+}
+
+/// silu(gate) * up.
+template <class T, class SG, class SU, class Backend>
+Tensor<T, SG, Backend> swiglu(const Tensor<T, SG, Backend>& gate, const Tensor<T, SU, Backend>& up) {
+  return gated(Activation::silu, gate, up);
 }
 
 }  // namespace llm

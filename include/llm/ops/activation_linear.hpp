@@ -47,13 +47,20 @@ auto linear_of_values(bool tracked, const H& h, const Save& saved, const Tensor<
 
 }  // namespace detail
 
-/// y = (silu(gate) * up) W^T + b. gate and up [..., K], weight [N, K], bias [N] or none -> [..., N]. The same as linear(swiglu(gate, up),
+/// y = (f(gate) * up) W^T + b. gate and up [..., K], weight [N, K], bias [N] or none -> [..., N]. The same as linear(gated(kind, gate, up),
 /// weight, bias), with what these two require, and in little more time. Saves gate, up and the weight, but not the product.
+template <class T, class SG, class SU, class SW, class Backend, class... Bias>
+auto gated_linear(Activation kind, const Tensor<T, SG, Backend>& gate, const Tensor<T, SU, Backend>& up,
+                  const Tensor<T, SW, Backend>& weight, const Bias&... bias) {
+  return detail::linear_of_values(
+      gate.tracked() || up.tracked(), [&] { return gated(kind, gate, up); }, [&] { return detail::saved_values(kind, gate, up); }, weight,
+      bias...);
+}
+/// gated_linear with SiLU.
 template <class T, class SG, class SU, class SW, class Backend, class... Bias>
 auto swiglu_linear(const Tensor<T, SG, Backend>& gate, const Tensor<T, SU, Backend>& up, const Tensor<T, SW, Backend>& weight,
                    const Bias&... bias) {
-  return detail::linear_of_values(
-      gate.tracked() || up.tracked(), [&] { return swiglu(gate, up); }, [&] { return detail::saved_values(gate, up); }, weight, bias...);
+  return gated_linear(Activation::silu, gate, up, weight, bias...);
 }
 
 /// y = f(x) W^T + b. x [..., K], weight [N, K], bias [N] or none -> [..., N]. The same as linear(activation(kind, x), weight, bias), and in
@@ -66,11 +73,16 @@ auto activation_linear(Activation kind, const Tensor<T, SX, Backend>& x, const T
 
 /// Tensors of different element types or backends, or a bias that is no tensor.
 template <class TG, class SG, class BG, class TU, class SU, class BU, class TW, class SW, class BW, class... Bias>
-auto swiglu_linear(const Tensor<TG, SG, BG>&, const Tensor<TU, SU, BU>&, const Tensor<TW, SW, BW>&, const Bias&...) {
-  static_assert(detail::alike<Tensor<TG, SG, BG>, Tensor<TU, SU, BU>, Tensor<TW, SW, BW>, Bias...>,
-                "llm::swiglu_linear(gate [..., K], up [..., K], weight [N, K], bias [N]): all must be tensors of the same element type and "
-                "backend");
+auto gated_linear(Activation, const Tensor<TG, SG, BG>&, const Tensor<TU, SU, BU>&, const Tensor<TW, SW, BW>&, const Bias&...) {
+  static_assert(
+      detail::alike<Tensor<TG, SG, BG>, Tensor<TU, SU, BU>, Tensor<TW, SW, BW>, Bias...>,
+      "llm::gated_linear(kind, gate [..., K], up [..., K], weight [N, K], bias [N]): all must be tensors of the same element type and "
+      "backend");
   return Tensor<TG, detail::with_last<SG, detail::axis<SW, 0>>, BG>();
+}
+template <class TG, class SG, class BG, class TU, class SU, class BU, class TW, class SW, class BW, class... Bias>
+auto swiglu_linear(const Tensor<TG, SG, BG>& gate, const Tensor<TU, SU, BU>& up, const Tensor<TW, SW, BW>& weight, const Bias&... bias) {
+  return gated_linear(Activation::silu, gate, up, weight, bias...);
 }
 template <class TX, class SX, class BX, class TW, class SW, class BW, class... Bias>
 auto activation_linear(Activation, const Tensor<TX, SX, BX>&, const Tensor<TW, SW, BW>&, const Bias&...) {

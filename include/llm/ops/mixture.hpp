@@ -98,7 +98,7 @@ struct MixtureOp {
       auto d_h = Flat::empty({n * F});
       down_backward(rows.data(), d_h.data());
       T *const d_gate = gate.mutable_data(), *const d_up = up.mutable_data();
-      Backend::template swiglu_backward<T>(d_h.data(), d_gate, d_up, d_gate, d_up, nullptr, n * F, false, false);
+      Backend::template gated_backward<T>(Bank::value_type::gate, d_h.data(), d_gate, d_up, d_gate, d_up, nullptr, n * F, false, false);
     }
     if (d_x.tracked()) input_backward(rows.data());
     choices.gather(x.data(), rows.data(), D);
@@ -115,7 +115,7 @@ struct MixtureOp {
     const std::int64_t n = choices.count();
     const Token* const order = choices.order.data();
     auto h = Flat::empty({n * F});
-    Backend::template swiglu_forward<T>(gate.data(), up.data(), h.data(), n * F);
+    Backend::template gated_forward<T>(Bank::value_type::gate, gate.data(), up.data(), h.data(), n * F);
     choices.gather(d_y.read(), d_z, D);
     choices.for_each(false, [&](std::size_t e, std::int64_t at, std::int64_t count) {
       expert_input_gradient((*experts)[e].down_proj.weight, std::as_const(d_z) + at * D, d_h + at * F, count, false);
@@ -141,7 +141,7 @@ struct MixtureOp {
 
 }  // namespace detail
 
-/// y[r] = the sum over the experts e that row r chose of weight * down_e(silu(gate_e(x)) * up_e(x)). x [..., D] -> [..., D].
+/// y[r] = the sum over the experts e that row r chose of weight * down_e(f(gate_e(x)) * up_e(x)). x [..., D] -> [..., D].
 /// experts: as many gated MLPs as the router has, with weights gate_proj and up_proj [F, D] and down_proj [D, F], trainable or stored. Only
 /// the chosen ones are read. Throws ShapeError when their number or that of the rows is not the routing's.
 /// Saves x, the weights, and two rows of F for each choice. Memory does not depend on what was chosen.
@@ -165,7 +165,7 @@ Tensor<T, S, Backend> mixture(const Tensor<T, S, Backend>& x, const Routing<T, B
     detail::expert_product((*experts)[e].up_proj.weight, from, up.data() + at * F, count);
   });
   auto h = Flat::empty({n * F});
-  Backend::template swiglu_forward<T>(gate.data(), up.data(), h.data(), n * F);
+  Backend::template gated_forward<T>(Bank::value_type::gate, gate.data(), up.data(), h.data(), n * F);
   choices.for_each(false, [&](std::size_t e, std::int64_t at, std::int64_t count) {
     detail::expert_product((*experts)[e].down_proj.weight, std::as_const(h).data() + at * F, z.data() + at * D, count);
   });

@@ -1,6 +1,6 @@
 // A block whose norm has another width than its attention.
 // expect: llm::Block<NormLayer, AttentionLayer, MlpLayer>: all three layers must have the same width
-// expect: same_widths<64, 48, 48>|RmsNorm<64.*AttentionSpec{48.*SwiGlu<48
+// expect: same_widths<64, 48, 48>|RmsNorm<64.*AttentionSpec{48.*(SwiGlu|GatedMlp)<48
 // nvcc: yes
 #include <llm/backend/reference/reference.hpp>
 #include <llm/nn/block.hpp>

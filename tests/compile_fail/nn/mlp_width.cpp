@@ -1,5 +1,5 @@
 // An MLP applied to a stream of another width.
-// expect: llm::SwiGlu::operator\(\)\(x \[\.\.\., D\]\): x must have the layer.s width, element type and backend
+// expect: llm::GatedMlp::operator\(\)\(x \[\.\.\., D\]\): x must have the layer.s width, element type and backend
 // expect: Shape<-1, -1, 64>.*48\b|48\b.*Shape<-1, -1, 64>
 // nvcc: yes
 #include <llm/backend/reference/reference.hpp>

@@ -1,5 +1,5 @@
 // Gate and up projections of different widths.
-// expect: llm::swiglu\(gate, up\): both tensors must have the same shape
+// expect: llm::gated\(kind, gate, up\), swiglu\(gate, up\): both tensors must have the same shape
 // expect: Shape<-1, 96>.*Shape<-1, 64>
 // nvcc: yes
 #include <llm/backend/reference/reference.hpp>

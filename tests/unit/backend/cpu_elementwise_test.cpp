@@ -70,17 +70,20 @@ void check_activations(std::int64_t n) {
       CHECK(distance(dx, want_dx) < tolerance<T>);
     }
   }
-  llm::Cpu::swiglu_forward<T>(x.data(), up.data(), y.data(), n);
-  llm::Reference::swiglu_forward<double>(wide_x.data(), wide_up.data(), want.data(), n);
-  CHECK(distance(y, want) < tolerance<T>);
-  for (const bool add : {false, true}) {
-    auto dgate = random_values<T>(n, 5), dup = random_values<T>(n, 6);
-    auto want_dgate = in_double(dgate), want_dup = in_double(dup);
-    llm::Cpu::swiglu_backward<T>(dy.data(), x.data(), up.data(), dgate.data(), dup.data(), nullptr, n, add, !add);
-    llm::Reference::swiglu_backward<double>(wide_dy.data(), wide_x.data(), wide_up.data(), want_dgate.data(), want_dup.data(), nullptr, n,
-                                            add, !add);
-    CHECK(distance(dgate, want_dgate) < tolerance<T>);
-    CHECK(distance(dup, want_dup) < tolerance<T>);
+  for (const auto kind : {llm::Activation::silu, llm::Activation::gelu_tanh, llm::Activation::gelu_erf}) {
+    INFO("gated activation " << static_cast<int>(kind) << " n " << n);
+    llm::Cpu::gated_forward<T>(kind, x.data(), up.data(), y.data(), n);
+    llm::Reference::gated_forward<double>(kind, wide_x.data(), wide_up.data(), want.data(), n);
+    CHECK(distance(y, want) < tolerance<T>);
+    for (const bool add : {false, true}) {
+      auto dgate = random_values<T>(n, 5), dup = random_values<T>(n, 6);
+      auto want_dgate = in_double(dgate), want_dup = in_double(dup);
+      llm::Cpu::gated_backward<T>(kind, dy.data(), x.data(), up.data(), dgate.data(), dup.data(), nullptr, n, add, !add);
+      llm::Reference::gated_backward<double>(kind, wide_dy.data(), wide_x.data(), wide_up.data(), want_dgate.data(), want_dup.data(),
+                                             nullptr, n, add, !add);
+      CHECK(distance(dgate, want_dgate) < tolerance<T>);
+      CHECK(distance(dup, want_dup) < tolerance<T>);
+    }
   }
 }
 
@@ -101,16 +104,18 @@ void check_activations_in_place(std::int64_t n) {
     CHECK(bits(over) == bits(y));
     CHECK(bits(dup) == bits(dx));
   }
-  over = x;
-  llm::Cpu::swiglu_backward<T>(dy.data(), x.data(), up.data(), dx.data(), dup.data(), nullptr, n, false, false);
-  llm::Cpu::swiglu_backward<T>(dy.data(), over.data(), over_up.data(), over.data(), over_up.data(), nullptr, n, false, false);
-  CHECK(bits(over) == bits(dx));
-  CHECK(bits(over_up) == bits(dup));
-  over = dy;
-  llm::Cpu::swiglu_forward<T>(x.data(), up.data(), y.data(), n);
-  llm::Cpu::swiglu_backward<T>(over.data(), x.data(), up.data(), dx.data(), dup.data(), over.data(), n, false, false);
-  CHECK(bits(over) == bits(y));
-  CHECK(bits(over_up) == bits(dup));
+  for (const auto kind : {llm::Activation::silu, llm::Activation::gelu_tanh, llm::Activation::gelu_erf}) {
+    over = x, over_up = up;
+    llm::Cpu::gated_backward<T>(kind, dy.data(), x.data(), up.data(), dx.data(), dup.data(), nullptr, n, false, false);
+    llm::Cpu::gated_backward<T>(kind, dy.data(), over.data(), over_up.data(), over.data(), over_up.data(), nullptr, n, false, false);
+    CHECK(bits(over) == bits(dx));
+    CHECK(bits(over_up) == bits(dup));
+    over = dy;
+    llm::Cpu::gated_forward<T>(kind, x.data(), up.data(), y.data(), n);
+    llm::Cpu::gated_backward<T>(kind, over.data(), x.data(), up.data(), dx.data(), dup.data(), over.data(), n, false, false);
+    CHECK(bits(over) == bits(y));
+    CHECK(bits(over_up) == bits(dup));
+  }
 }
 
 template <class T>

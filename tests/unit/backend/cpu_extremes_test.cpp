@@ -50,8 +50,8 @@ void check_activations() {
       if (const float g = got[i], w = want[i]; !(g == w || (std::isnan(g) && std::isnan(w)) || std::fabs(g - w) < 1e-2f))
         FAIL_CHECK("slope at " << static_cast<float>(x[i]) << ": " << g << ", not " << w);
   }
-  Cpu::swiglu_forward<T>(x.data(), up.data(), got.data(), n);
-  Reference::swiglu_forward<T>(x.data(), up.data(), want.data(), n);
+  Cpu::gated_forward<T>(llm::Activation::silu, x.data(), up.data(), got.data(), n);
+  Reference::gated_forward<T>(llm::Activation::silu, x.data(), up.data(), want.data(), n);
   CHECK(distance(got, in_double(want)) < tolerance<T>);
 }
 

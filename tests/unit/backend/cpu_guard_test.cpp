@@ -53,11 +53,12 @@ void elements(std::int64_t n) {
         Cpu::activation_backward<T>(kind, read<T>(o, n, 1), read<T>(o, n, 2), write<T>(o, n), again ? write<T>(o, n) : nullptr, n, again);
       });
   }
-  check_within_operands("swiglu", [&](Operands& o) { Cpu::swiglu_forward<T>(read<T>(o, n, 1), read<T>(o, n, 2), write<T>(o, n), n); });
+  check_within_operands(
+      "swiglu", [&](Operands& o) { Cpu::gated_forward<T>(llm::Activation::silu, read<T>(o, n, 1), read<T>(o, n, 2), write<T>(o, n), n); });
   for (const bool again : {false, true})
     check_within_operands("swiglu's gradient", [&](Operands& o) {
-      Cpu::swiglu_backward<T>(read<T>(o, n, 1), read<T>(o, n, 2), read<T>(o, n, 3), write<T>(o, n), write<T>(o, n),
-                              again ? write<T>(o, n) : nullptr, n, again, !again);
+      Cpu::gated_backward<T>(llm::Activation::silu, read<T>(o, n, 1), read<T>(o, n, 2), read<T>(o, n, 3), write<T>(o, n), write<T>(o, n),
+                             again ? write<T>(o, n) : nullptr, n, again, !again);
     });
   for (const bool apart : {false, true})
     check_within_operands("adamw", [&](Operands& o) {

@@ -135,24 +135,25 @@ TEMPLATE_LIST_TEST_CASE("activations of odd sizes", "[kernels]", KernelBackendsW
     }
 }
 
-TEMPLATE_LIST_TEST_CASE("swiglu of odd sizes", "[kernels]", KernelBackendsWithBf16) {
+TEMPLATE_LIST_TEST_CASE("gated activations of odd sizes", "[kernels]", KernelBackendsWithBf16) {
   using B = typename TestType::Backend;
   using T = typename TestType::Scalar;
-  for (const std::int64_t n : sizes) {
-    INFO("n " << n);
-    Input<B, T> gate(activation_inputs<T>(n)), up(n, 2), dy(n, 3);
-    Buffer<B, T> y(n);
-    std::vector<double> expected = zeros(n);
-    B::template swiglu_forward<T>(gate, up, y, n);
-    Reference::swiglu_forward<double>(gate.wide.data(), up.wide.data(), expected.data(), n);
-    check_close("y", y.host(), expected, kernel_tolerance<T>);
-    Gradient d_gate{"dgate", zeros(n), 0}, d_up{"dup", zeros(n), 1};
-    Reference::swiglu_backward<double>(dy.wide.data(), gate.wide.data(), up.wide.data(), d_gate.expected.data(), d_up.expected.data(),
-                                       nullptr, n, false, false);
-    check_gradients<B, T>({d_gate, d_up}, kernel_tolerance<T>, [&](auto& out, auto& add) {
-      B::template swiglu_backward<T>(dy, gate, up, out[0], out[1], nullptr, n, add[0], add[1]);
-    });
-  }
+  for (const auto kind : {llm::Activation::silu, llm::Activation::gelu_tanh, llm::Activation::gelu_erf})
+    for (const std::int64_t n : sizes) {
+      INFO("activation " << static_cast<int>(kind) << " n " << n);
+      Input<B, T> gate(activation_inputs<T>(n)), up(n, 2), dy(n, 3);
+      Buffer<B, T> y(n);
+      std::vector<double> expected = zeros(n);
+      B::template gated_forward<T>(kind, gate, up, y, n);
+      Reference::gated_forward<double>(kind, gate.wide.data(), up.wide.data(), expected.data(), n);
+      check_close("y", y.host(), expected, kernel_tolerance<T>);
+      Gradient d_gate{"dgate", zeros(n), 0}, d_up{"dup", zeros(n), 1};
+      Reference::gated_backward<double>(kind, dy.wide.data(), gate.wide.data(), up.wide.data(), d_gate.expected.data(),
+                                        d_up.expected.data(), nullptr, n, false, false);
+      check_gradients<B, T>({d_gate, d_up}, kernel_tolerance<T>, [&](auto& out, auto& add) {
+        B::template gated_backward<T>(kind, dy, gate, up, out[0], out[1], nullptr, n, add[0], add[1]);
+      });
+    }
 }
 
 TEMPLATE_LIST_TEST_CASE("adamw of odd sizes", "[kernels]", KernelBackendsWithBf16) {

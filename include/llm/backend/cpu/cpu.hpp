@@ -53,8 +53,8 @@ struct Cpu {
 
   template <class T> static constexpr auto activation_forward = cpu::activation_forward<T>;
   template <class T> static constexpr auto activation_backward = cpu::activation_backward<T>;
-  template <class T> static constexpr auto swiglu_forward = cpu::swiglu_forward<T>;
-  template <class T> static constexpr auto swiglu_backward = cpu::swiglu_backward<T>;
+  template <class T> static constexpr auto gated_forward = cpu::gated_forward<T>;
+  template <class T> static constexpr auto gated_backward = cpu::gated_backward<T>;
   template <class T> static constexpr auto softmax_forward = cpu::softmax_forward<T>;
   template <class T> static constexpr auto softmax_backward = cpu::softmax_backward<T>;
 

@@ -105,16 +105,18 @@ void activation_backward(Activation kind, const T* dy, const T* x, T* dx, T* y, 
 }
 
 template <class T>
-void swiglu_forward(const T* gate, const T* up, T* y, std::int64_t n) {
-  for_elements<T>(
-      n, 8, [&](auto kernels, std::int64_t i, std::int64_t count) { kernels.template swiglu_forward<T>(gate + i, up + i, y + i, count); });
+void gated_forward(Activation kind, const T* gate, const T* up, T* y, std::int64_t n) {
+  for_elements<T>(n, 8, [&](auto kernels, std::int64_t i, std::int64_t count) {
+    kernels.template gated_forward<T>(kind, gate + i, up + i, y + i, count);
+  });
 }
 
 template <class T>
-void swiglu_backward(const T* dy, const T* gate, const T* up, T* dgate, T* dup, T* y, std::int64_t n, bool add_dgate, bool add_dup) {
+void gated_backward(Activation kind, const T* dy, const T* gate, const T* up, T* dgate, T* dup, T* y, std::int64_t n, bool add_dgate,
+                    bool add_dup) {
   for_elements<T>(n, 8, [&](auto kernels, std::int64_t i, std::int64_t count) {
-    kernels.template swiglu_backward<T>(dy + i, gate + i, up + i, dgate + i, dup + i, y == nullptr ? nullptr : y + i, count, add_dgate,
-                                        add_dup);
+    kernels.template gated_backward<T>(kind, dy + i, gate + i, up + i, dgate + i, dup + i, y == nullptr ? nullptr : y + i, count, add_dgate,
+                                       add_dup);
   });
 }
 

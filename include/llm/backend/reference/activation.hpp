@@ -1,4 +1,5 @@
-// Activations and their derivatives: SiLU, both GELUs, and the gated SwiGLU. Sources: arXiv:1702.03118, arXiv:1606.08415, arXiv:2002.05202.
+// Activations and their derivatives: SiLU, both GELUs, and the gated ones (SwiGLU, GEGLU). Sources: arXiv:1702.03118, arXiv:1606.08415,
+// arXiv:2002.05202.
 #pragma once
 
 #include <cmath>
@@ -66,22 +67,23 @@ void activation_backward(Activation kind, const T* dy, const T* x, T* dx, T* y, 
   }
 }
 
-/// y[i] = silu(gate[i]) up[i]
+/// y[i] = f(gate[i]) up[i]
 template <class T>
-void swiglu_forward(const T* gate, const T* up, T* y, std::int64_t n) {
+void gated_forward(Activation kind, const T* gate, const T* up, T* y, std::int64_t n) {
   using C = compute_t<T>;
-  for (std::int64_t i = 0; i < n; ++i) y[i] = T(silu(C(gate[i])).value * C(up[i]));
+  for (std::int64_t i = 0; i < n; ++i) y[i] = T(activate(kind, C(gate[i])).value * C(up[i]));
 }
 
-/// dgate[i] = dy[i] up[i] silu'(gate[i]), dup[i] = dy[i] silu(gate[i]), and y[i] = silu(gate[i]) up[i] unless y is null. y may be dy.
+/// dgate[i] = dy[i] up[i] f'(gate[i]), dup[i] = dy[i] f(gate[i]), and y[i] = f(gate[i]) up[i] unless y is null. y may be dy.
 template <class T>
-void swiglu_backward(const T* dy, const T* gate, const T* up, T* dgate, T* dup, T* y, std::int64_t n, bool add_dgate, bool add_dup) {
+void gated_backward(Activation kind, const T* dy, const T* gate, const T* up, T* dgate, T* dup, T* y, std::int64_t n, bool add_dgate,
+                    bool add_dup) {
   using C = compute_t<T>;
   for (std::int64_t i = 0; i < n; ++i) {
-    const ValueAndSlope<C> s = silu(C(gate[i]));
-    const C d_gate = C(dy[i]) * C(up[i]) * s.slope;
-    const C d_up = C(dy[i]) * s.value;
-    if (y != nullptr) y[i] = T(s.value * C(up[i]));
+    const ValueAndSlope<C> f = activate(kind, C(gate[i]));
+    const C d_gate = C(dy[i]) * C(up[i]) * f.slope;
+    const C d_up = C(dy[i]) * f.value;
+    if (y != nullptr) y[i] = T(f.value * C(up[i]));
     store(dgate[i], d_gate, add_dgate);
     store(dup[i], d_up, add_dup);
   }

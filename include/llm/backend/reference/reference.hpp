@@ -50,8 +50,8 @@ struct Reference {
 
   template <class T> static constexpr auto activation_forward = reference::activation_forward<T>;
   template <class T> static constexpr auto activation_backward = reference::activation_backward<T>;
-  template <class T> static constexpr auto swiglu_forward = reference::swiglu_forward<T>;
-  template <class T> static constexpr auto swiglu_backward = reference::swiglu_backward<T>;
+  template <class T> static constexpr auto gated_forward = reference::gated_forward<T>;
+  template <class T> static constexpr auto gated_backward = reference::gated_backward<T>;
   template <class T> static constexpr auto softmax_forward = reference::softmax_forward<T>;
   template <class T> static constexpr auto softmax_backward = reference::softmax_backward<T>;
 

@@ -27,22 +27,27 @@ struct Activations {
   }
 
   template <class T>
-  LLM_KERNEL static void swiglu_forward(const T* gate, const T* up, T* y, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; i += width) {
-      const vf g = load(gate + i, n - i);
-      store(y + i, g * sigmoid(g) * load(up + i, n - i), n - i);
+  LLM_KERNEL static void gated_forward(Activation kind, const T* gate, const T* up, T* y, std::int64_t n) {
+    switch (kind) {
+      case Activation::silu:
+        return forward_gated<Silu>(gate, up, y, n);
+      case Activation::gelu_tanh:
+        return forward_gated<GeluTanh>(gate, up, y, n);
+      case Activation::gelu_erf:
+        return forward_gated<GeluErf>(gate, up, y, n);
     }
   }
 
   template <class T>
-  LLM_KERNEL static void swiglu_backward(const T* dy, const T* gate, const T* up, T* dgate, T* dup, T* y, std::int64_t n, bool add_dgate,
-                                         bool add_dup) {
-    for (std::int64_t i = 0; i < n; i += width) {
-      const vf g = load(gate + i, n - i), s = sigmoid(g), d = load(dy + i, n - i), u = load(up + i, n - i);
-      const vf d_gate = d * u * s * (1.0f + g * (1.0f - s)), d_up = d * g * s;
-      if (y != nullptr) store(y + i, g * s * u, n - i);
-      store(dgate + i, d_gate, n - i, add_dgate);
-      store(dup + i, d_up, n - i, add_dup);
+  LLM_KERNEL static void gated_backward(Activation kind, const T* dy, const T* gate, const T* up, T* dgate, T* dup, T* y, std::int64_t n,
+                                        bool add_dgate, bool add_dup) {
+    switch (kind) {
+      case Activation::silu:
+        return backward_gated<Silu>(dy, gate, up, dgate, dup, y, n, add_dgate, add_dup);
+      case Activation::gelu_tanh:
+        return backward_gated<GeluTanh>(dy, gate, up, dgate, dup, y, n, add_dgate, add_dup);
+      case Activation::gelu_erf:
+        return backward_gated<GeluErf>(dy, gate, up, dgate, dup, y, n, add_dgate, add_dup);
     }
   }
 
@@ -82,6 +87,21 @@ struct Activations {
       const vf d = load(dy + i, n - i);
       if (y != nullptr) store(y + i, f.value, n - i);
       store(dx + i, d * f.slope, n - i, add);
+    }
+  }
+  template <class F, class T>
+  LLM_SIMD static void forward_gated(const T* gate, const T* up, T* y, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; i += width) store(y + i, F::at(load(gate + i, n - i)).value * load(up + i, n - i), n - i);
+  }
+  template <class F, class T>
+  LLM_SIMD static void backward_gated(const T* dy, const T* gate, const T* up, T* dgate, T* dup, T* y, std::int64_t n, bool add_dgate,
+                                      bool add_dup) {
+    for (std::int64_t i = 0; i < n; i += width) {
+      const ValueAndSlope f = F::at(load(gate + i, n - i));
+      const vf d = load(dy + i, n - i), u = load(up + i, n - i);
+      if (y != nullptr) store(y + i, f.value * u, n - i);
+      store(dgate + i, d * u * f.slope, n - i, add_dgate);
+      store(dup + i, d * f.value, n - i, add_dup);
     }
   }
 };
