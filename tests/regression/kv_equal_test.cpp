@@ -140,8 +140,8 @@ TEST_CASE("Greedy tokens with a bf16 cache are the most probable ones but for it
   using Model = llm::LLM<interleaved>;
   const auto model = strong<Model>();
   Tokens ids = text(6);
-  llm::KvCache<interleaved, llm::bf16> cache;
-  for (const llm::Token token : llm::generate(model, cache, ids, {.max_new_tokens = 30, .temperature = 0})) {
+  llm::Session<Model, llm::NoDrafter, llm::KvCache<interleaved, llm::bf16>> session(model);
+  for (const llm::Token token : llm::generate(session, ids, {.max_new_tokens = 30, .temperature = 0})) {
     const auto logits = model(ids_of<Model>(ids)).to_vector();
     const auto last = logits.end() - Model::V;
     CHECK(last[token] >= *std::max_element(last, logits.end()) - 0.1f);

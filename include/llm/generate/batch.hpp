@@ -40,7 +40,7 @@ class Batch {
   static std::vector<Sequence> checked(std::span<const std::vector<Token>> prompts, const GenerateOptions& options) {
     std::vector<Sequence> rows;
     rows.reserve(prompts.size());
-    for (const auto& prompt : prompts) rows.emplace_back(prompt, options, Model::V, empty_room<Model>(), options.stream + rows.size());
+    for (const auto& prompt : prompts) rows.emplace_back(prompt, options, Model::V, whole_context<Model>(), options.stream + rows.size());
     return rows;
   }
   std::int64_t longest() const {

@@ -4,10 +4,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <llm/generate/batch.hpp>
 #include <llm/generate/options.hpp>
+#include <llm/generate/session.hpp>
 #include <llm/generate/text_stream.hpp>
 #include <llm/generate/token_stream.hpp>
 
@@ -27,6 +29,10 @@ inline constexpr bool are_ids = std::is_convertible_v<const Prompt&, std::span<c
 template <class Prompt>
 inline constexpr bool is_text = std::is_convertible_v<const Prompt&, std::string_view>;
 
+/// What a text or tokens can be generated from.
+template <class Source>
+inline constexpr bool is_source = CausalModel<Source> || is_session<Source>;
+
 /// What a wrong call of generate gives: an empty range of what was meant.
 template <class Prompt>
 using Nothing = std::span<const std::conditional_t<is_text<Prompt>, std::string_view, Token>>;
@@ -37,17 +43,14 @@ inline constexpr bool outlives_stream = false;
 template <class Model, class Prompt>
 Nothing<Prompt> of_temporary() {
   static_assert(outlives_stream<Model>,
-                "llm::generate(model, ...): the model is a temporary, which is gone before the first token (hint: keep it in a variable)");
+                "llm::generate(model, ...): the model or session is a temporary, which is gone before the first token (hint: keep it in a "
+                "variable)");
   return {};
 }
 
-/// generate(model, second, third) is neither (model, ids, options) nor (model, cache, ids) nor (model, tokenizer, text).
-template <class Model, class Second, class Third>
-inline constexpr bool is_wrong = [] {
-  if (are_options<Third>) return false;
-  if (!is_model<Model>) return true;
-  return !are_ids<Third> && !(is_tokenizer<Second> && is_text<Third>);
-}();
+/// generate(source, second, third) is neither (source, ids, options) nor (source, tokenizer, text).
+template <class Source, class Second, class Third>
+inline constexpr bool is_wrong = !are_options<Third> && !(is_source<Source> && is_tokenizer<Second> && is_text<Third>);
 
 }  // namespace detail
 
@@ -55,90 +58,88 @@ inline constexpr bool is_wrong = [] {
 /// Throws before any computation: ShapeError for an empty prompt and when prompt + max_new_tokens exceed max_seq_len, ValueError for an
 /// id outside the vocabulary and for an option out of its range.
 template <CausalModel Model>
-TokenStream<Model> generate(const Model& model, std::span<const Token> prompt, const GenerateOptions& options = {}) {
+TokenStream<Session<Model>> generate(const Model& model, std::span<const Token> prompt, const GenerateOptions& options = {}) {
   return {model, prompt, options};
 }
 
-/// The same in a cache of the caller's with one row, after what it holds: the next turn of a chat, or another element type. An error
-/// leaves the cache usable and as it was before the step.
-template <CausalModel Model, class Cache>
-TokenStream<Model, Cache> generate(const Model& model, Cache& cache, std::span<const Token> prompt, const GenerateOptions& options = {}) {
-  return {model, cache, prompt, options};
+/// The same in a session, which keeps what it has read: the whole prompt again, and only what is new in it is computed.
+template <CausalModel Model, class Drafter, class Cache>
+TokenStream<Session<Model, Drafter, Cache>> generate(Session<Model, Drafter, Cache>& session, std::span<const Token> prompt,
+                                                     const GenerateOptions& options = {}) {
+  return {session, prompt, options};
 }
 
 /// The text that follows a prompt: `for (auto piece : llm::generate(model, tokenizer, "Once", {.temperature = 0})) std::cout << piece;`.
 /// See TextStream. Throws as above, and as the tokenizer's encode does.
 template <CausalModel Model, TextTokenizer Tok>
-TextStream<Model, Tok> generate(const Model& model, const Tok& tokenizer, std::string_view prompt, const GenerateOptions& options = {}) {
+TextStream<Session<Model>, Tok> generate(const Model& model, const Tok& tokenizer, std::string_view prompt,
+                                         const GenerateOptions& options = {}) {
   return {model, tokenizer, prompt, options};
 }
 
-/// The same in a cache of the caller's.
-template <CausalModel Model, class Cache, TextTokenizer Tok>
-TextStream<Model, Tok, Cache> generate(const Model& model, Cache& cache, const Tok& tokenizer, std::string_view prompt,
-                                       const GenerateOptions& options = {}) {
-  return {model, cache, tokenizer, prompt, options};
+/// The same in a session.
+template <CausalModel Model, class Drafter, class Cache, TextTokenizer Tok>
+TextStream<Session<Model, Drafter, Cache>, Tok> generate(Session<Model, Drafter, Cache>& session, const Tok& tokenizer,
+                                                         std::string_view prompt, const GenerateOptions& options = {}) {
+  return {session, tokenizer, prompt, options};
 }
 
-// The streams refer to the model, so it cannot be a temporary.
-template <CausalModel Model>
-detail::Nothing<Token> generate(const Model&&, std::span<const Token>, const GenerateOptions& = {}) {
-  return detail::of_temporary<Model, Token>();
+// The streams refer to the model or session, so it cannot be a temporary.
+template <class Source>
+requires(detail::is_source<Source>) detail::Nothing<Token> generate(const Source&&, std::span<const Token>, const GenerateOptions& = {}) {
+  return detail::of_temporary<Source, Token>();
 }
-template <CausalModel Model, class Cache>
-detail::Nothing<Token> generate(const Model&&, Cache&, std::span<const Token>, const GenerateOptions& = {}) {
-  return detail::of_temporary<Model, Token>();
-}
-template <CausalModel Model, TextTokenizer Tok>
-detail::Nothing<std::string_view> generate(const Model&&, const Tok&, std::string_view, const GenerateOptions& = {}) {
-  return detail::of_temporary<Model, std::string_view>();
-}
-template <CausalModel Model, class Cache, TextTokenizer Tok>
-detail::Nothing<std::string_view> generate(const Model&&, Cache&, const Tok&, std::string_view, const GenerateOptions& = {}) {
-  return detail::of_temporary<Model, std::string_view>();
+template <class Source, TextTokenizer Tok>
+requires(detail::is_source<Source>) detail::Nothing<std::string_view> generate(const Source&&, const Tok&, std::string_view,
+                                                                               const GenerateOptions& = {}) {
+  return detail::of_temporary<Source, std::string_view>();
 }
 
-/// Something that is no model, or a prompt that is no token ids.
-template <class Model, class Prompt>
-requires(!CausalModel<Model> || !detail::are_ids<Prompt>) detail::Nothing<Prompt> generate(const Model&, const Prompt&,
-                                                                                           const GenerateOptions& = {}) {
-  static_assert(detail::is_model<Model>, "llm::generate(model, ...): the first argument must be a model, as llm::LLM is");
-  if constexpr (detail::is_model<Model>)
+/// Something that is neither model nor session, or a prompt that is no token ids.
+template <class Source, class Prompt>
+requires(!detail::is_source<Source> || !detail::are_ids<Prompt>) detail::Nothing<Prompt> generate(const Source&, const Prompt&,
+                                                                                                  const GenerateOptions& = {}) {
+  static_assert(detail::is_source<Source>,
+                "llm::generate(model, ...): the first argument must be a model, as llm::LLM is, or a llm::Session");
+  if constexpr (detail::is_source<Source>)
     static_assert(detail::are_ids<Prompt>,
                   "llm::generate(model, prompt, options): the prompt must be llm::Token, one after another in memory (hint: text needs a "
                   "tokenizer, generate(model, tokenizer, text, options))");
   return {};
 }
 /// Something that is no tokenizer, or options that are none.
-template <class Model, class Second, class Third>
-requires(detail::is_wrong<Model, Second, Third>) detail::Nothing<Third> generate(const Model&, const Second&, const Third&,
-                                                                                 const GenerateOptions& = {}) {
-  static_assert(detail::is_model<Model>, "llm::generate(model, ...): the first argument must be a model, as llm::LLM is");
-  if constexpr (detail::is_model<Model> && detail::is_text<Third>)
+template <class Source, class Second, class Third>
+requires(detail::is_wrong<Source, Second, Third>) detail::Nothing<Third> generate(const Source&, const Second&, const Third&,
+                                                                                  const GenerateOptions& = {}) {
+  static_assert(detail::is_source<Source>,
+                "llm::generate(model, ...): the first argument must be a model, as llm::LLM is, or a llm::Session");
+  if constexpr (detail::is_source<Source> && detail::is_text<Third>)
     static_assert(
         detail::is_tokenizer<Second>,
         "llm::generate(model, tokenizer, text, options): the tokenizer must have vocab_size(), encode(text) and decode_one(id) as "
         "llm::TextTokenizer says");
-  else if constexpr (detail::is_model<Model>)
+  else if constexpr (detail::is_source<Source>)
     static_assert(detail::are_options<Third>,
                   "llm::generate(model, prompt, options): the options must be llm::GenerateOptions (hint: {.max_new_tokens = 32})");
   return {};
 }
 
-/// The prompt and the tokens that follow it; max_new_tokens = 0 returns the prompt. Throws as generate.
-template <CausalModel Model>
-std::vector<Token> generate_tokens(const Model& model, std::span<const Token> prompt, const GenerateOptions& options = {}) {
-  auto stream = generate(model, prompt, options);
+/// The prompt and the tokens that follow it; max_new_tokens = 0 returns the prompt. `source`: a model or a session. Throws as generate.
+template <class Source>
+requires(detail::is_source<std::remove_cvref_t<Source>>) std::vector<Token> generate_tokens(Source&& source, std::span<const Token> prompt,
+                                                                                            const GenerateOptions& options = {}) {
+  auto stream = generate(source, prompt, options);
   for (auto it = stream.begin(); it != stream.end(); ++it) {
   }
   return stream.sequence();
 }
 
-/// The prompt and the text that follows it; max_new_tokens = 0 returns the prompt. Throws as generate.
-template <CausalModel Model, TextTokenizer Tok>
-std::string generate_text(const Model& model, const Tok& tokenizer, std::string_view prompt, const GenerateOptions& options = {}) {
+/// The prompt and the text that follows it; max_new_tokens = 0 returns the prompt. `source`: a model or a session. Throws as generate.
+template <class Source, TextTokenizer Tok>
+requires(detail::is_source<std::remove_cvref_t<Source>>) std::string
+    generate_text(Source&& source, const Tok& tokenizer, std::string_view prompt, const GenerateOptions& options = {}) {
   std::string text(prompt);
-  for (const std::string_view piece : generate(model, tokenizer, prompt, options)) text += piece;
+  for (const std::string_view piece : generate(source, tokenizer, prompt, options)) text += piece;
   return text;
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include <llm/core/error.hpp>
+#include <llm/generate/logits_hook.hpp>
 #include <llm/generate/sampling.hpp>
 #include <llm/generate/stop.hpp>
 
@@ -26,6 +28,8 @@ struct GenerateOptions {
   std::uint64_t stream = 0;                      ///< which of the seed's independent sequences of random numbers
   StopConditions stop = {};                      ///< stop tokens; stop strings where there is a tokenizer
   std::int64_t vocab_limit = 0;                  ///< only ids below are drawn, when the model has more than there is text for; 0: all
+  std::optional<std::int64_t> logprobs = {};     ///< of each drawn token, and of the n most probable; see Logprobs. Empty: none
+  LogitsHook logits_hook = {};                   ///< sees and may change the logits of the ids that can be drawn, before all of the above
 
   SamplingOptions sampling() const { return {temperature, top_k, top_p, min_p, repetition_penalty, seed}; }
 };
@@ -54,9 +58,9 @@ inline void check_ids(const char* what, std::span<const std::int32_t> ids, std::
       throw ValueError(concat("llm::generate: ", what, " ", i, " is ", ids[i], ", outside the vocabulary 0 .. ", size - 1));
 }
 
-/// Where a sequence is to be continued: positions already cached, how many there may be at all, and what that limit is called.
+/// How many positions there may be, and what that limit is called.
 struct Room {
-  std::int64_t cached, capacity;
+  std::int64_t capacity;
   const char* name;
   const char* hint;
 };
@@ -68,12 +72,10 @@ inline std::int64_t new_token_limit(std::size_t prompt, std::int64_t wanted, con
   if (wanted < 0 && wanted != as_many_as_fit)
     throw ValueError(concat("llm::generate: max_new_tokens is ", wanted, ", expected 0 or more, or llm::as_many_as_fit"));
   const auto length = static_cast<std::int64_t>(prompt);
-  const std::int64_t left = room.capacity - room.cached - length;
+  const std::int64_t left = room.capacity - length;
   if (left >= 0 && wanted <= left) return wanted == as_many_as_fit ? left : wanted;
-  std::string text = "llm::generate: ";
-  if (room.cached > 0) text += concat(room.cached, " cached + ");
-  text +=
-      concat(length, " prompt + ", wanted == as_many_as_fit ? 0 : wanted, " new tokens exceed ", room.name, " ", room.capacity, " (hint: ");
+  std::string text = concat("llm::generate: ", length, " prompt + ", wanted == as_many_as_fit ? 0 : wanted, " new tokens exceed ",
+                            room.name, " ", room.capacity, " (hint: ");
   if (left > 0) text += concat("at most ", left, " new tokens fit; ");
   throw ShapeError(text + room.hint + ")");
 }

@@ -75,6 +75,26 @@ class Sampler {
     return draw(rng_.uniform() * total);
   }
 
+  /// The next token, drawn with the same probabilities as by `sample`, but equal to `proposed` as often as can be, given that this was
+  /// drawn with the probabilities `q` [V]. Throws as `sample`, and llm::ValueError for a proposed id outside the vocabulary. Source:
+  /// arXiv:2211.17192, section 2.3.
+  std::int32_t sample_near(std::span<const float> logits, std::span<const std::int32_t> previous, std::int32_t proposed,
+                           std::span<const float> q) {
+    const auto at = static_cast<std::size_t>(proposed);
+    if (proposed < 0 || at >= scores_.size() || q.size() != scores_.size())
+      throw ValueError(detail::concat("llm::Sampler: proposed id ", proposed, " with ", q.size(), " probabilities, for a vocabulary of ",
+                                      scores_.size()));
+    const auto p = probabilities(logits, previous);
+    if (rng_.uniform() * static_cast<double>(q[at]) < static_cast<double>(p[at])) return proposed;
+    double total = 0;
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      weights_[i] = (std::max)(0.0f, weights_[i] - q[i]);
+      total += static_cast<double>(weights_[i]);
+    }
+    if (total == 0) return proposed;  // p and q differ by rounding alone
+    return draw(rng_.uniform() * total);
+  }
+
   /// Logits of another type.
   template <class Logits>
   requires(!detail::are_logits<Logits>) std::int32_t sample(const Logits&, std::span<const std::int32_t> = {}) {

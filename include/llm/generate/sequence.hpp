@@ -8,9 +8,16 @@
 #include <utility>
 #include <vector>
 
+#include <llm/generate/logprobs.hpp>
 #include <llm/generate/options.hpp>
 
 namespace llm::detail {
+
+/// A token that was proposed for the next place, drawn with the given probabilities; with none it was certain.
+struct Proposal {
+  std::int32_t token;
+  std::span<const float> probabilities = {};
+};
 
 /// The prompt and the tokens drawn so far. All memory is allocated by the constructor.
 class Sequence {
@@ -22,38 +29,59 @@ class Sequence {
         prompt_(prompt.size()),
         limit_(new_token_limit(prompt.size(), options.max_new_tokens, room)),
         stop_tokens_(options.stop.token_ids),
-        sampler_(options.sampling(), drawable_) {
+        hook_(options.logits_hook),
+        sampler_(options.sampling(), drawable_),
+        logprobs_(options.logprobs, drawable_) {
     if (!options.stop.strings.empty())
       throw ValueError("llm::generate: stop strings need a tokenizer, as in generate(model, tokenizer, text, options)");
     check_ids("id of prompt token", prompt, drawable_);
     check_ids("id of stop token", stop_tokens_, vocab_size);
     sampler_.restore({options.seed, stream, 0});
+    if (hook_) hooked_.resize(static_cast<std::size_t>(drawable_));
     tokens_.reserve(prompt_ + static_cast<std::size_t>(limit_));
     tokens_.assign(prompt.begin(), prompt.end());
     finish_when_full();
   }
 
-  /// Draws the next token from the logits [V] that follow the last one, and appends it or, if it is a stop token, finishes. A call
-  /// that throws changes nothing. Throws as Sampler::sample.
-  void extend(std::span<const float> logits) {
-    const std::int32_t next = sampler_.sample(logits.first(static_cast<std::size_t>(drawable_)), tokens_);
+  /// Draws the next token from the logits [V] that follow the last one, and appends it or, if it is a stop token, finishes. Returns it. A
+  /// proposal is taken as often as the distribution allows. A call that throws changes nothing. Throws as Sampler::sample, and what the
+  /// hook throws.
+  std::int32_t extend(std::span<const float> logits, const Proposal* proposal = nullptr) {
+    const auto own = logits.first(static_cast<std::size_t>(drawable_));
+    const auto scores = after_hook(own);
+    const std::int32_t next = proposal == nullptr || proposal->probabilities.empty()
+                                  ? sampler_.sample(scores, tokens_)
+                                  : sampler_.sample_near(scores, tokens_, proposal->token, proposal->probabilities);
+    logprobs_.update(own, next);
     if (std::find(stop_tokens_.begin(), stop_tokens_.end(), next) != stop_tokens_.end()) {
       reason_ = FinishReason::stop_token;
-      return;
+    } else {
+      tokens_.push_back(next);
+      finish_when_full();
     }
-    tokens_.push_back(next);
-    finish_when_full();
+    return next;
   }
 
   bool finished() const { return reason_ != FinishReason::none; }
   FinishReason finish_reason() const { return reason_; }
   std::size_t prompt_size() const { return prompt_; }
+  std::int64_t drawable() const { return drawable_; }
+  const Logprobs& logprobs() const { return logprobs_.values(); }
   const std::vector<std::int32_t>& tokens() const { return tokens_; }
   std::vector<std::int32_t> take() && { return std::move(tokens_); }
   /// Positions that the whole of it can take.
   std::int64_t longest() const { return static_cast<std::int64_t>(prompt_) + limit_; }
 
  private:
+  std::span<const float> after_hook(std::span<const float> logits) {
+    if (!hook_) return logits;
+    warp::check_logits(logits);
+    std::copy(logits.begin(), logits.end(), hooked_.begin());
+    hook_(hooked_, tokens_);
+    if (std::all_of(hooked_.begin(), hooked_.end(), [](float logit) { return logit == warp::removed; }))
+      throw NumericError(concat("llm::generate: logits_hook left no token after ", tokens_.size(), ": all logits are -inf"));
+    return hooked_;
+  }
   void finish_when_full() {
     if (static_cast<std::int64_t>(tokens_.size()) == longest()) reason_ = FinishReason::length;
   }
@@ -62,12 +90,15 @@ class Sequence {
   std::size_t prompt_;
   std::int64_t limit_;
   std::vector<std::int32_t> stop_tokens_;
+  LogitsHook hook_;
+  std::vector<float> hooked_;  // the logits that the hook changes
   Sampler sampler_;
+  LogprobsOfStep logprobs_;
   std::vector<std::int32_t> tokens_;
   FinishReason reason_ = FinishReason::none;
 };
 
-/// Rows of a model's logits [B, V] as floats on the host. Its memory is allocated by the constructor.
+/// Rows of a model's logits [rows, V] as floats on the host. Its memory is allocated by the constructor.
 template <class Logits>
 class HostLogits {
  public:

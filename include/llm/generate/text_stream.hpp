@@ -27,17 +27,19 @@ concept TextTokenizer = requires(const Tok& tokenizer, std::string_view text, To
 /// The text that follows a prompt, as an input range of non-empty std::string_view, each valid until the next ++; made by llm::generate.
 /// A piece never splits a UTF-8 character; bytes that are no text become U+FFFD. What may be the beginning of a stop string is held
 /// back until it is clear; the stop string itself is not shown. Only ids that the tokenizer has are drawn. Otherwise like
-/// TokenStream. The model, the tokenizer and a caller's cache must outlive the stream.
-template <CausalModel Model, TextTokenizer Tok, class Cache = typename Model::Cache>
+/// TokenStream. The model or a caller's session, and the tokenizer, must outlive the stream.
+template <class Session, TextTokenizer Tok>
 class TextStream {
+  using Model = typename Session::model_type;
+
  public:
   using value_type = std::string_view;
   using iterator = detail::StreamIterator<TextStream>;
 
-  TextStream(const Model& model, const Tok& tokenizer, std::string_view prompt, const GenerateOptions& options)
-      : tokenizer_(&tokenizer), tokens_(model, tokenizer.encode(prompt), of_tokens(options)), matcher_(options.stop.strings) {}
-  TextStream(const Model& model, Cache& cache, const Tok& tokenizer, std::string_view prompt, const GenerateOptions& options)
-      : tokenizer_(&tokenizer), tokens_(model, cache, tokenizer.encode(prompt), of_tokens(options)), matcher_(options.stop.strings) {}
+  /// Source: a const model, or a session.
+  template <class Source>
+  TextStream(Source& source, const Tok& tokenizer, std::string_view prompt, const GenerateOptions& options)
+      : tokenizer_(&tokenizer), tokens_(source, tokenizer.encode(prompt), of_tokens(options)), matcher_(options.stop.strings) {}
 
   /// Where the stream stands; the first call runs prefill() and goes on to the first piece.
   iterator begin() {
@@ -50,7 +52,7 @@ class TextStream {
   void prefill() { tokens_.prefill(); }
 
   /// The tokens behind the text: prompt and new ones, those of a stop string included.
-  const TokenStream<Model, Cache>& tokens() const { return tokens_; }
+  const TokenStream<Session>& tokens() const { return tokens_; }
   FinishReason finish_reason() const { return matcher_.stopped() ? FinishReason::stop_string : tokens_.finish_reason(); }
 
   // For the iterator.
@@ -89,7 +91,7 @@ class TextStream {
   }
 
   const Tok* tokenizer_;
-  TokenStream<Model, Cache> tokens_;
+  TokenStream<Session> tokens_;
   Utf8Stream utf8_;
   StopMatcher matcher_;
   std::string piece_;

@@ -1,29 +1,17 @@
 // The generation loop: tokens that follow a prompt, one at a time, as a range.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include <llm/generate/sequence.hpp>
-#include <llm/tensor/tensor.hpp>
+#include <llm/generate/session.hpp>
 
 namespace llm {
-
-/// What can be generated from: LLM, and any type with the same members. last_logits(ids [B, T], cache, first_row) appends the ids to
-/// the cache's rows and returns the logits [B, V] that follow them, or throws and leaves the cache as it was.
-template <class M>
-concept CausalModel = requires(const M& model, const typename M::Ids& ids, typename M::Cache& cache) {
-  { M::V } -> std::convertible_to<std::int64_t>;
-  {M::config.max_seq_len};
-  typename M::LastLogits;
-  { model.last_logits(ids, cache, std::int64_t{}) } -> std::convertible_to<typename M::LastLogits>;
-};
 
 namespace detail {
 
@@ -53,38 +41,54 @@ class StreamIterator {
   Stream* stream_ = nullptr;
 };
 
-/// The room of a caller's cache, which must have one row.
-template <class Cache>
-Room room_of(const Cache& cache) {
-  if (cache.batch() != 1) throw ShapeError(concat("llm::generate: the cache has ", cache.batch(), " rows, expected 1"));
-  return {cache.length(0), cache.capacity(), "the cache's capacity", "allocate a larger cache, or reset it"};
+template <class Session>
+Room room_of(const Session& session) {
+  return {session.capacity(), "the session's capacity", "make a larger session"};
 }
+
+/// The room of a model.
 template <class Model>
-Room empty_room() {
-  return {0, Model::config.max_seq_len, "max_seq_len", "raise Config::max_seq_len"};
+Room whole_context() {
+  return {Model::config.max_seq_len, "max_seq_len", "raise Config::max_seq_len"};
 }
+
+/// What a stream keeps of a drafter: the drafts of the last pass, and what that pass read.
+template <class Drafter>
+struct Drafting {
+  std::optional<typename Drafter::Run> run = {};
+  Draft draft = {};
+  std::vector<Token> pass = {};
+  SpeculationCounts counts = {};
+};
+template <>
+struct Drafting<NoDrafter> {};
 
 }  // namespace detail
 
-/// The tokens that follow a prompt, as an input range of Token; made by llm::generate. The constructor checks the request and, without a
-/// caller's cache, allocates one; prefill() or begin() runs the prompt through the model and draws the first token; each ++ runs
-/// one decode step, which allocates nothing after the first. A stop token ends the range and is not part of it. A step that throws
-/// leaves the stream and the cache as they were before it. The model, and a caller's cache, must outlive the stream.
-template <CausalModel Model, class Cache = typename Model::Cache>
+/// The tokens that follow a prompt, as an input range; made by llm::generate. The constructor checks the whole request and, without a
+/// caller's session, allocates one; prefill() or begin() runs the prompt through the model and draws the first token; each ++ draws one
+/// more, which allocates nothing after the first few. A stop token ends the range and is not part of it. A step that throws leaves the
+/// stream as it was, and the session with what it had in common. The model, or a caller's session, must outlive the stream.
+template <class Session>
 class TokenStream {
+  using Model = typename Session::model_type;
+  using Drafter = typename Session::drafter_type;
+
  public:
+  static constexpr bool drafts = !std::is_same_v<Drafter, NoDrafter>;
+  using model_type = Model;
   using value_type = Token;
   using iterator = detail::StreamIterator<TokenStream>;
 
-  /// Continues the prompt in a cache of its own. Throws ShapeError or ValueError.
-  TokenStream(const Model& model, std::span<const value_type> prompt, const GenerateOptions& options)
-      : TokenStream(model, prompt, options, detail::empty_room<Model>()) {
-    own_cache_.emplace(1, sequence_.longest());
+  /// Continues the prompt in a session of its own. Throws ShapeError or ValueError.
+  TokenStream(const Model& model, std::span<const Token> prompt, const GenerateOptions& options)
+      : sequence_(prompt, options, Model::V, detail::whole_context<Model>(), options.stream), host_(Model::V) {
+    own_.emplace(model, sequence_.longest());
   }
-  /// Continues what a caller's cache holds with the prompt. Throws ShapeError or ValueError.
-  TokenStream(const Model& model, Cache& cache, std::span<const value_type> prompt, const GenerateOptions& options)
-      : TokenStream(model, prompt, options, detail::room_of(cache)) {
-    callers_cache_ = &cache;
+  /// Continues the prompt in a caller's session. Throws ShapeError or ValueError.
+  TokenStream(Session& session, std::span<const Token> prompt, const GenerateOptions& options)
+      : sequence_(prompt, options, Model::V, detail::room_of(session), options.stream), host_(Model::V), callers_(&session) {
+    if constexpr (drafts) drafting_.run.emplace(session.drafter().start(options, sequence_.drawable()));
   }
 
   /// Where the stream stands; the first call runs prefill().
@@ -100,11 +104,15 @@ class TokenStream {
   }
 
   /// The prompt and the tokens drawn so far.
-  const std::vector<value_type>& sequence() const { return sequence_.tokens(); }
+  const std::vector<Token>& sequence() const { return sequence_.tokens(); }
   std::size_t prompt_size() const { return sequence_.prompt_size(); }
   FinishReason finish_reason() const { return sequence_.finish_reason(); }
-  /// The end of sequence() that the cache does not hold: usually the token drawn last. A next turn in the same cache begins with it.
-  std::span<const value_type> uncached() const { return std::span(sequence_.tokens()).subspan(cached_); }
+  /// How many tokens of the prompt were not computed, since the session held them; known after prefill().
+  std::int64_t reused() const { return reused_; }
+  /// Of the token drawn last, a stop token too. Throws ValueError unless GenerateOptions::logprobs asked for it.
+  const Logprobs& logprobs() const { return sequence_.logprobs(); }
+  /// How much drafting helped so far, where the session has a drafter.
+  const SpeculationCounts& speculation() const requires(drafts) { return drafting_.counts; }
 
   // For the iterator.
   value_type current() const { return sequence_.tokens().back(); }
@@ -121,36 +129,75 @@ class TokenStream {
   }
 
  private:
-  using Ids = typename Model::Ids;
+  Session& session() { return callers_ ? *callers_ : *own_; }
 
-  TokenStream(const Model& model, std::span<const value_type> prompt, const GenerateOptions& options, const detail::Room& room)
-      : model_(&model), sequence_(prompt, options, Model::V, room, options.stream), logits_(Model::V) {}
-
-  Cache& cache() { return callers_cache_ ? *callers_cache_ : *own_cache_; }
-
-  /// Runs what is not cached yet, the prompt or one token, and draws the next.
+  /// Draws one token, after a pass unless the last one has given its logits already.
   void step() {
-    const auto fresh = uncached();
-    const auto count = static_cast<std::int64_t>(fresh.size());
-    if (ids_.numel() != count) ids_ = Ids::empty({1, count});
-    ids_.assign(fresh);
-    const std::int64_t length = cache().length(0);
+    if (row_ < rows_) return draw();
+    pass();
     try {
-      sequence_.extend(logits_.read(model_->last_logits(ids_, cache(), 0), 0));
+      draw();
     } catch (...) {
-      cache().truncate(0, length);
+      rows_ = row_ = 0;
+      session().truncate(kept_);
       throw;
     }
-    cached_ += fresh.size();
   }
 
-  const Model* model_;
+  /// Runs what the session does not hold, the prompt or the last token, and what is drafted after it.
+  void pass() {
+    const std::span<const Token> tokens = sequence_.tokens();
+    kept_ = session().keep_prefix(tokens);
+    if (!started_) reused_ = kept_;
+    const auto fresh = tokens.subspan(static_cast<std::size_t>(kept_));
+    if constexpr (drafts) {
+      logits_ = propose(fresh) ? session().logits(drafting_.pass) : session().last_logits(fresh);
+      ++drafting_.counts.passes;
+      drafting_.counts.drafted += static_cast<std::int64_t>(drafting_.draft.tokens.size());
+    } else {
+      logits_ = session().last_logits(fresh);
+    }
+    rows_ = logits_.extent(0);
+    row_ = 0;
+  }
+
+  /// Drafts what may follow the last token, unless more than that is to be read; false when there is nothing.
+  bool propose(std::span<const Token> fresh) {
+    drafting_.draft = {};
+    const std::int64_t room = sequence_.longest() - static_cast<std::int64_t>(sequence_.tokens().size()) - 1;  // the last needs no draft
+    if (fresh.size() > 1 || room < 1) return false;
+    drafting_.draft = session().drafter().draft(*drafting_.run, sequence_.tokens(), room);
+    drafting_.pass.assign(fresh.begin(), fresh.end());
+    drafting_.pass.insert(drafting_.pass.end(), drafting_.draft.tokens.begin(), drafting_.draft.tokens.end());
+    return !drafting_.draft.tokens.empty();
+  }
+
+  void draw() {
+    const auto logits = host_.read(logits_, row_);
+    if constexpr (drafts) {
+      const auto at = static_cast<std::size_t>(row_);
+      if (at < drafting_.draft.tokens.size()) {
+        const auto [tokens, probabilities] = drafting_.draft;
+        const std::size_t ids = probabilities.size() / tokens.size();
+        const detail::Proposal proposal{tokens[at], probabilities.subspan(at * ids, ids)};
+        const bool accepted = sequence_.extend(logits, &proposal) == proposal.token;
+        drafting_.counts.accepted += accepted ? 1 : 0;
+        row_ = accepted ? row_ + 1 : rows_;  // what follows a rejected token is of no use
+        return;
+      }
+    }
+    sequence_.extend(logits);
+    ++row_;
+  }
+
   detail::Sequence sequence_;
-  detail::HostLogits<typename Model::LastLogits> logits_;
-  std::optional<Cache> own_cache_;
-  Cache* callers_cache_ = nullptr;
-  Ids ids_;                 // of the step
-  std::size_t cached_ = 0;  // tokens of the sequence that the cache holds
+  detail::HostLogits<typename Model::LastLogits> host_;
+  std::optional<Session> own_;
+  Session* callers_ = nullptr;
+  [[no_unique_address]] detail::Drafting<Drafter> drafting_;
+  typename Model::LastLogits logits_;  // of the last pass
+  std::int64_t rows_ = 0, row_ = 0;    // of logits_, and which is next
+  std::int64_t kept_ = 0, reused_ = 0;
   bool started_ = false, done_ = false;
 };
 

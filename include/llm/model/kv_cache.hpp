@@ -53,6 +53,43 @@ class KvCache {
     lengths_[at] = length;
   }
 
+  /// What one row holds, apart from the cache: k and v [L, length, K, E].
+  struct Row {
+    Tensor<KV, Shape<C.n_layers, dyn, K, E>, Backend> k, v;
+    std::int64_t length() const { return k.extent(1); }
+  };
+  /// A copy of a row.
+  Row save(std::int64_t row = 0) const {
+    const std::int64_t kept = length(row);
+    Row out{decltype(Row::k)::empty({kept}), decltype(Row::v)::empty({kept})};
+    for (std::int64_t i = 0; i < C.n_layers; ++i) {
+      copy_positions(k_.data() + offset(i, row), out.k.data() + i * kept * K * E, kept);
+      copy_positions(v_.data() + offset(i, row), out.v.data() + i * kept * K * E, kept);
+    }
+    return out;
+  }
+  /// Puts a copy in the place of what a row holds. Throws ShapeError when it is longer than the capacity.
+  void restore(std::int64_t row, const Row& saved) {
+    const std::size_t at = checked_row(row);
+    const std::int64_t kept = saved.length();
+    if (kept > capacity_) throw ShapeError(detail::concat("llm::KvCache::restore: ", kept, " positions exceed the capacity ", capacity_));
+    for (std::int64_t i = 0; i < C.n_layers; ++i) {
+      copy_positions(saved.k.data() + i * kept * K * E, k_.data() + offset(i, row), kept);
+      copy_positions(saved.v.data() + i * kept * K * E, v_.data() + offset(i, row), kept);
+    }
+    lengths_[at] = kept;
+  }
+  /// Puts a copy of row `from` in the place of what row `to` holds.
+  void copy_row(std::int64_t from, std::int64_t to) {
+    const std::int64_t kept = lengths_[checked_row(from)];
+    const std::size_t at = checked_row(to);
+    for (std::int64_t i = 0; from != to && i < C.n_layers; ++i) {
+      copy_positions(k_.data() + offset(i, from), k_.data() + offset(i, to), kept);
+      copy_positions(v_.data() + offset(i, from), v_.data() + offset(i, to), kept);
+    }
+    lengths_[at] = kept;
+  }
+
   /// All layers' keys and values [L, batch, capacity, K, E]; positions from length(row) on hold nothing of meaning.
   const Keys& keys() const { return k_; }
   const Keys& values() const { return v_; }
@@ -87,8 +124,8 @@ class KvCache {
     return plan;
   }
   CacheLayer<KV, Backend> layer(std::int64_t i, const Plan& plan) {
-    const std::int64_t row = capacity_ * K * E, offset = (i * batch_ + plan.first) * row;
-    return {k_.data() + offset, v_.data() + offset, row, starts_.data(), plan.uniform ? nullptr : ends_.data(), plan.longest};
+    const std::int64_t at = offset(i, plan.first);
+    return {k_.data() + at, v_.data() + at, capacity_ * K * E, starts_.data(), plan.uniform ? nullptr : ends_.data(), plan.longest};
   }
   Positions<Backend> positions(const Plan& plan) const {
     if (plan.uniform) return Positions<Backend>::from(plan.start);
@@ -100,6 +137,9 @@ class KvCache {
   }
 
  private:
+  /// Where a row of a layer begins.
+  std::int64_t offset(std::int64_t layer, std::int64_t row) const { return (layer * batch_ + row) * capacity_ * K * E; }
+  static void copy_positions(const KV* from, KV* to, std::int64_t count) { Backend::template copy<KV>(to, from, count * K * E); }
   std::size_t checked_row(std::int64_t row) const {
     if (row < 0 || row >= batch_) throw ShapeError(detail::concat("llm::KvCache: row ", row, " of a cache with ", batch_, " rows"));
     return static_cast<std::size_t>(row);

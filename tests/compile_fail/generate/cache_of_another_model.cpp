@@ -16,6 +16,6 @@ using Cache = llm::KvCache<deeper>;
 #else
 using Cache = llm::KvCache<config>;
 #endif
-void f(const Model& model, Cache& cache, const std::vector<llm::Token>& prompt) {
-  for (auto token : llm::generate(model, cache, prompt)) (void)token;
+void f(llm::Session<Model, llm::NoDrafter, Cache>& session, const std::vector<llm::Token>& prompt) {
+  for (auto token : llm::generate(session, prompt)) (void)token;
 }

@@ -1,5 +1,5 @@
 // Generation from a model that is gone before the first token.
-// expect: llm::generate\(model, \.\.\.\): the model is a temporary, which is gone before the first token \(hint:
+// expect: llm::generate\(model, \.\.\.\): the model or session is a temporary, which is gone before the first token \(hint:
 // expect: LLM<config
 #include <vector>
 

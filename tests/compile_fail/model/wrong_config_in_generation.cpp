@@ -35,7 +35,8 @@ std::size_t generate(const llm::CharTokenizer& tokenizer, const std::vector<llm:
   const Model copy = model.clone();
   typename Model::Cache cache(1, 16);
   std::size_t count = 0;
-  for (const llm::Token token : llm::generate(model, cache, prompt, {.max_new_tokens = 4})) count += token == 0;
+  llm::Session session(copy, 16);
+  for (const llm::Token token : llm::generate(session, prompt, {.max_new_tokens = 4})) count += token == 0;
   for (const auto& piece : llm::generate(copy, tokenizer, "text", {.max_new_tokens = 4})) count += piece.size();
   cache.truncate(0, 1);
   return count + llm::generate_batch(copy, std::vector<std::vector<llm::Token>>{prompt}, {.max_new_tokens = 2}).size();

@@ -42,11 +42,11 @@ struct Bytes {
   std::string decode_one(llm::Token id) const { return std::string(1, static_cast<char>(static_cast<unsigned char>(id))); }
 };
 
-static_assert(std::ranges::input_range<llm::TextStream<Reciting, Bytes>>);
+static_assert(std::ranges::input_range<llm::TextStream<llm::Session<Reciting>, Bytes>>);
 static_assert(llm::TextTokenizer<llm::CharTokenizer>);
 static_assert(llm::TextTokenizer<llm::Tokenizer>);
 
-std::vector<std::string> pieces(llm::TextStream<Reciting, Bytes> stream) {
+std::vector<std::string> pieces(llm::TextStream<llm::Session<Reciting>, Bytes> stream) {
   std::vector<std::string> out;
   for (const auto piece : stream) out.emplace_back(piece);
   return out;
@@ -116,16 +116,19 @@ TEST_CASE("No new tokens: no text, and the prompt from generate_text") {
   CHECK_THROWS_AS(llm::generate(model, Bytes(), ""), llm::ShapeError);
 }
 
-TEST_CASE("A caller's cache goes on with text") {
+TEST_CASE("The next turn in a session computes what is new in its text") {
   const Reciting model{"abcdefgh"};
-  Reciting::Cache cache;
+  llm::Session session(model);
   const Bytes tokenizer;
-  std::string seen;
-  for (const auto piece : llm::generate(model, cache, tokenizer, "pq", {.max_new_tokens = 2, .temperature = 0})) seen += piece;
-  CHECK(seen == "bc");
-  CHECK(cache.length() == 3);
-  for (const auto piece : llm::generate(model, cache, tokenizer, "r", {.max_new_tokens = 2, .temperature = 0})) seen += piece;
-  CHECK(seen == "bcde");
+  std::string text = "pq";
+  for (const auto piece : llm::generate(session, tokenizer, text, {.max_new_tokens = 2, .temperature = 0})) text += piece;
+  CHECK(text == "pqbc");
+  CHECK(session.length() == 3);
+  text += "r";
+  auto turn = llm::generate(session, tokenizer, text, {.max_new_tokens = 2, .temperature = 0});
+  for (const auto piece : turn) text += piece;
+  CHECK(text == "pqbcref");
+  CHECK(turn.tokens().reused() == 3);
 }
 
 TEST_CASE("Only ids that the tokenizer has are drawn") {

@@ -1,0 +1,126 @@
+// A session: what a model has read, kept so that a prompt that begins the same is not computed twice.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <llm/core/error.hpp>
+#include <llm/generate/draft.hpp>
+#include <llm/tensor/tensor.hpp>
+
+namespace llm {
+
+/// What can be generated from: LLM, and any type with the same members. last_logits(ids [B, T], cache, first_row) appends the ids to
+/// the cache's rows and returns the logits [B, V] that follow them, or throws and leaves the cache as it was.
+template <class M>
+concept CausalModel = requires(const M& model, const typename M::Ids& ids, typename M::Cache& cache) {
+  { M::V } -> std::convertible_to<std::int64_t>;
+  {M::config.max_seq_len};
+  typename M::LastLogits;
+  { model.last_logits(ids, cache, std::int64_t{}) } -> std::convertible_to<typename M::LastLogits>;
+};
+
+/// A model with a cache of one row and the tokens that it holds: `llm::Session session(model); llm::generate(session, prompt, ...)`. The
+/// prompt is the whole text each time; of what the session holds it keeps the longest common beginning and computes the rest. With a
+/// drafter, `Session session(model, PromptLookup{})` or `DraftModel(small)`, several tokens are verified in one pass.
+/// Tokens do not depend on what was kept, but for rounding: a prompt read in other pieces has logits that are equal to its last bits.
+/// The model must outlive the session. Move-only.
+template <CausalModel Model, class Drafter = NoDrafter, class Cache = typename Model::Cache>
+class Session {
+ public:
+  using model_type = Model;
+  using drafter_type = Drafter;
+  using LastLogits = typename Model::LastLogits;
+
+  /// Room for `capacity` positions, at most max_seq_len, allocated at once. Throws ShapeError.
+  explicit Session(const Model& model, std::int64_t capacity = Model::config.max_seq_len) : Session(model, Drafter(), capacity) {}
+  Session(const Model& model, Drafter drafter, std::int64_t capacity = Model::config.max_seq_len)
+      : model_(&model), cache_(1, capacity), drafter_(std::move(drafter)) {
+    static_assert(DrafterFor<Drafter, Model>,
+                  "llm::Session(model, drafter): the drafter must be llm::PromptLookup, or llm::DraftModel of a model with the same "
+                  "vocabulary");
+    tokens_.reserve(static_cast<std::size_t>(capacity));
+  }
+  explicit Session(const Model&&, std::int64_t = 0) = delete;  // it would be gone before the first token
+  Session(const Model&&, Drafter, std::int64_t = 0) = delete;
+
+  const Model& model() const { return *model_; }
+  Drafter& drafter() { return drafter_; }
+  std::int64_t capacity() const { return cache_.capacity(); }
+  /// The tokens that are not computed again.
+  std::span<const Token> tokens() const { return tokens_; }
+  std::int64_t length() const { return static_cast<std::int64_t>(tokens_.size()); }
+
+  /// Keeps the first `length` tokens. Throws ValueError when there are fewer.
+  void truncate(std::int64_t length) {
+    cache_.truncate(0, length);
+    tokens_.resize(static_cast<std::size_t>(length));
+  }
+  /// Keeps the longest beginning that it has in common with `prompt`, but for the prompt's last token, whose logits are wanted. Returns its
+  /// length.
+  std::int64_t keep_prefix(std::span<const Token> prompt) {
+    const std::size_t most = (std::min)(tokens_.size(), prompt.empty() ? 0 : prompt.size() - 1);
+    const auto end = std::mismatch(prompt.begin(), prompt.begin() + static_cast<std::ptrdiff_t>(most), tokens_.begin()).first;
+    const std::int64_t kept = end - prompt.begin();
+    truncate(kept);
+    return kept;
+  }
+
+  /// Reads more tokens; the logits [1, V] that follow the last. What throws leaves the session as it was.
+  LastLogits last_logits(std::span<const Token> more) {
+    return reading(more, [&] { return model_->last_logits(ids_, cache_, 0); });
+  }
+  /// The same, with the logits [count, V] that follow each.
+  LastLogits logits(std::span<const Token> more) {
+    return reading(more, [&] {
+      using Rows = typename LastLogits::shape_type;
+      return (*model_)(ids_, cache_, 0).view(Rows(static_cast<std::int64_t>(more.size())));
+    });
+  }
+
+  /// What a session holds, apart from it: the tokens, and their keys and values.
+  struct Saved {
+    std::vector<Token> tokens;
+    typename Cache::Row cached;
+  };
+  Saved save() const { return {tokens_, cache_.save(0)}; }
+  /// Goes on from what a session of the same model held. Throws ShapeError when it is longer than the capacity.
+  void restore(const Saved& saved) {
+    cache_.restore(0, saved.cached);
+    tokens_ = saved.tokens;
+  }
+
+ private:
+  template <class Read>
+  LastLogits reading(std::span<const Token> more, const Read& read) {
+    const auto count = static_cast<std::int64_t>(more.size());
+    if (ids_.numel() != count) ids_ = Model::Ids::empty({1, count});
+    ids_.assign(more);
+    LastLogits out = read();
+    tokens_.insert(tokens_.end(), more.begin(), more.end());  // within the reserved room
+    return out;
+  }
+
+  const Model* model_;
+  Cache cache_;
+  Drafter drafter_;
+  std::vector<Token> tokens_;
+  typename Model::Ids ids_;  // of the pass
+};
+
+template <class Model, std::integral Capacity>
+Session(const Model&, Capacity) -> Session<Model>;
+
+namespace detail {
+template <class T>
+inline constexpr bool is_session = false;
+template <class Model, class Drafter, class Cache>
+inline constexpr bool is_session<Session<Model, Drafter, Cache>> = true;
+}  // namespace detail
+
+}  // namespace llm

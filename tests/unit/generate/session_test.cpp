@@ -1,0 +1,157 @@
+// Sessions: a prompt that begins as what was read is computed only where it is new, with the same tokens.
+#include <llm/model.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include <llm/core/rng.hpp>
+#include <support/catch.hpp>
+#include <support/generation.hpp>
+
+namespace {
+
+using llm_test::modern_words;
+using llm_test::Tokens;
+using Model = llm::LLM<modern_words>;
+
+const Model& model() {
+  static const Model made = llm_test::strong<Model>(21);
+  return made;
+}
+
+Tokens joined(Tokens a, const Tokens& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+}  // namespace
+
+static_assert(std::movable<llm::Session<Model>> && !std::copy_constructible<llm::Session<Model>>);
+static_assert(!std::constructible_from<llm::Session<Model>, Model>);  // a temporary model
+
+TEST_CASE("A session gives the tokens of a fresh start, whatever it held") {
+  llm::Session session(model());
+  llm::Rng rng(5);
+  Tokens text = llm_test::words(30, 1);
+  for (int turn = 0; turn < 40; ++turn) {
+    // Another end, a beginning of it, the same again, or something else altogether.
+    const auto keep = static_cast<std::size_t>(rng.below(text.size() + 1));
+    Tokens prompt = rng.below(8) == 0 ? Tokens{} : Tokens(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(keep));
+    prompt = joined(prompt, llm_test::words(static_cast<std::int64_t>(rng.below(12)) + (prompt.empty() ? 1 : 0), rng.next_u64()));
+    const llm::GenerateOptions options{.max_new_tokens = 8, .temperature = turn % 2 == 0 ? 0.0f : 1.0f, .seed = rng.next_u64()};
+    const Tokens before(session.tokens().begin(), session.tokens().end());
+    auto stream = llm::generate(session, prompt, options);
+    stream.prefill();
+    std::size_t common = 0;
+    while (common < before.size() && common + 1 < prompt.size() && before[common] == prompt[common]) ++common;
+    CHECK(stream.reused() == static_cast<std::int64_t>(common));
+    for (auto it = stream.begin(); it != stream.end(); ++it) {
+    }
+    text = stream.sequence();
+    CHECK(text == llm::generate_tokens(model(), prompt, options));
+    if (text.size() > 100) text.resize(20);
+  }
+}
+
+TEST_CASE("Two streams may take turns in one session") {
+  llm::Session session(model());
+  const Tokens a = llm_test::words(9, 1), b = joined(Tokens(a.begin(), a.begin() + 4), llm_test::words(5, 2));
+  const llm::GenerateOptions options{.max_new_tokens = 6, .temperature = 0};
+  auto first = llm::generate(session, a, options), second = llm::generate(session, b, options);
+  auto i = first.begin();
+  auto j = second.begin();
+  while (i != first.end() || j != second.end()) {
+    if (i != first.end()) ++i;
+    if (j != second.end()) ++j;
+  }
+  CHECK(first.sequence() == llm::generate_tokens(model(), a, options));
+  CHECK(second.sequence() == llm::generate_tokens(model(), b, options));
+}
+
+TEST_CASE("What a session held can be saved, and restored in another one for many samples") {
+  const Tokens prompt = llm_test::words(40, 3);
+  llm::Session session(model());
+  const auto logits = session.last_logits(prompt).to_vector();
+  const auto saved = session.save();
+  CHECK(saved.cached.length() == 40);
+  session.truncate(3);
+  session.last_logits(llm_test::words(20, 9));
+
+  llm::Session other(model(), 64);
+  for (std::uint64_t stream = 0; stream < 3; ++stream) {
+    other.restore(saved);
+    auto sample = llm::generate(other, joined(prompt, {7}), {.max_new_tokens = 5, .stream = stream});
+    for (auto it = sample.begin(); it != sample.end(); ++it) {
+    }
+    CHECK(sample.reused() == 40);
+    CHECK(sample.sequence() == llm::generate_tokens(model(), joined(prompt, {7}), {.max_new_tokens = 5, .stream = stream}));
+  }
+  // The next token has the same bits after the copy as after the original.
+  llm::Session again(model());
+  again.last_logits(prompt);
+  other.restore(saved);
+  const Tokens next{5};
+  CHECK(other.last_logits(next).to_vector() == again.last_logits(next).to_vector());
+
+  llm::Session small(model(), 39);
+  small.last_logits(next);
+  CHECK_THROWS_AS(small.restore(saved), llm::ShapeError);
+  CHECK(small.length() == 1);
+  other.restore(llm::Session<Model>::Saved{});
+  CHECK(other.length() == 0);
+  CHECK(other.last_logits(prompt).to_vector() == logits);
+}
+
+TEST_CASE("After any error a session goes on from what it says it holds") {
+  llm::Session session(model(), 24);
+  const Tokens prompt = llm_test::words(10, 4);
+  session.last_logits(prompt);
+  CHECK_THROWS_AS(session.last_logits(Tokens{1, 99}), llm::ValueError);
+  CHECK_THROWS_AS(session.last_logits(llm_test::words(15, 1)), llm::ShapeError);
+  CHECK_THROWS_AS(session.truncate(11), llm::ValueError);
+  CHECK_THROWS_AS(session.truncate(-1), llm::ValueError);
+  CHECK(session.length() == 10);
+  CHECK(
+      llm_test::message_of([&] { llm::generate(session, prompt, {.max_new_tokens = 15}); }) ==
+      "llm::generate: 10 prompt + 15 new tokens exceed the session's capacity 24 (hint: at most 14 new tokens fit; make a larger session)");
+  const auto failing = [](std::span<float>, std::span<const llm::Token> ids) {
+    if (ids.size() == 13) throw std::runtime_error("enough");
+  };
+  auto stream = llm::generate(session, prompt, {.temperature = 0, .logits_hook = failing});
+  CHECK_THROWS_AS(
+      [&] {
+        for (auto token : stream) (void)token;
+      }(),
+      std::runtime_error);
+  CHECK(session.length() == 12);
+  CHECK(stream.sequence().size() == 13);
+  CHECK(llm::generate_tokens(session, prompt, {.temperature = 0}) ==
+        llm::generate_tokens(model(), prompt, {.max_new_tokens = 14, .temperature = 0}));
+}
+
+TEST_CASE("Rows of a cache can be copied, saved and restored") {
+  Model::Cache cache(3, 30);
+  const auto prompt = llm_test::words(12, 5);
+  model().last_logits(Model::Ids::from(prompt, {1, 12}), cache, 0);
+  model().last_logits(Model::Ids::from(llm_test::words(20, 6), {1, 20}), cache, 2);
+  cache.copy_row(0, 1);
+  cache.copy_row(0, 0);
+  CHECK(cache.length(1) == 12);
+  CHECK(cache.length(2) == 20);
+  const auto row = cache.save(2);
+  cache.truncate(2, 0);
+  cache.restore(2, row);
+  const auto next = Model::Ids::from({3, 3, 3}, {3, 1});
+  const auto logits = model().last_logits(next, cache).to_vector();
+  for (std::size_t v = 0; v < static_cast<std::size_t>(Model::V); ++v) CHECK(logits[v] == logits[static_cast<std::size_t>(Model::V) + v]);
+  Model::Cache alone(1);
+  model().last_logits(Model::Ids::from(llm_test::words(20, 6), {1, 20}), alone);
+  const auto expected = model().last_logits(Model::Ids::from({3}, {1, 1}), alone).to_vector();
+  CHECK(std::vector<float>(logits.end() - Model::V, logits.end()) == expected);
+  CHECK_THROWS_AS(cache.copy_row(0, 3), llm::ShapeError);
+  CHECK_THROWS_AS(cache.save(-1), llm::ShapeError);
+  Model::Cache small(1, 5);
+  CHECK_THROWS_AS(small.restore(0, row), llm::ShapeError);
+}
