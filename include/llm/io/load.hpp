@@ -20,17 +20,13 @@ namespace llm {
 /// there or different copies; ConfigError naming the fields in which the configs differ. Files are read once; what is read is let go.
 template <const Config& C, class Backend = Cpu>
 LLM<C, Frozen, Backend> load(const std::string& path, const LoadOptions& options = {}) {
-  auto model = LLM<C, Frozen, Backend>::uninitialised();
-  detail::fill_model(model, path, options);
-  return model;
+  return detail::model_from<LLM<C, Frozen, Backend>>(path, options);
 }
 
 /// The same with weights that can be trained: all elements become T (float, double or bf16), rounded once.
 template <const Config& C, class T = float, class Backend = Cpu>
 LLM<C, Trainable<T>, Backend> load_trainable(const std::string& path, const LoadOptions& options = {}) {
-  auto model = LLM<C, Trainable<T>, Backend>::uninitialised();
-  detail::fill_model(model, path, options);
-  return model;
+  return detail::model_from<LLM<C, Trainable<T>, Backend>>(path, options);
 }
 
 }  // namespace llm

@@ -184,12 +184,14 @@ class LoadPlan {
   std::vector<std::byte> staging_;
 };
 
-/// Fills all parameters of a model that nobody uses yet.
+/// A model of this type from files.
 template <class Model>
-void fill_model(Model& model, const std::string& path, const LoadOptions& options) {
-  LoadPlan plan(path, Model::config, options);
+Model model_from(const std::string& path, const LoadOptions& options) {
+  LoadPlan plan(path, Model::config, options);  // first: what is refused allocates no model
+  Model model = Model::uninitialised();
   model.for_each_parameter([&](const auto& p) { plan.add(p); });
   model.for_each_parameter([&](auto& p) { plan.fill([&](DType format, std::span<const std::byte> bytes) { p.assign(format, bytes); }); });
+  return model;
 }
 
 }  // namespace detail
