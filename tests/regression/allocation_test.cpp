@@ -1,5 +1,6 @@
 // A training step and a decode step make no heap allocation after the first.
 #include <cstdlib>
+#include <span>
 #include <vector>
 
 #include <llm/autograd/tape.hpp>
@@ -70,6 +71,16 @@ void check_decoding(std::int64_t batch) {
   for (int i = 0; i < 20; ++i) CHECK(llm_test::allocations_in(step) == 0);
 }
 
+/// Tokens after the first `warm` of a stream.
+template <class Source>
+void check_stream(Source& source, int warm, const llm::GenerateOptions& options) {
+  auto stream = llm::generate(source, std::vector<llm::Token>{1, 2, 3, 1, 2, 3, 1, 2}, options);
+  auto it = stream.begin();
+  for (int i = 0; i < warm; ++i) ++it;
+  for (int i = 0; i < 20; ++i) CHECK(llm_test::allocations_in([&] { ++it; }) == 0);
+  CHECK(it != stream.end());
+}
+
 }  // namespace
 
 TEST_CASE("Training steps allocate nothing after the first") {
@@ -98,4 +109,23 @@ TEST_CASE("Decode steps allocate nothing after the first") {
   check_decoding<llm::LLM<gpt2>>(2);
   check_decoding<llm::LLM<wide>>(1);
   check_decoding<llm::LLM<modern, llm::Trainable<llm::bf16>>>(2);
+}
+
+TEST_CASE("Drawing a token allocates nothing after the first ones") {
+  if (!LLM_COUNTS_MALLOC) {
+    WARN("skipped: allocations cannot be counted in this build");
+    return;
+  }
+  const auto model = llm::LLM<modern>::random(1);
+  const auto draft = llm::LLM<gpt2>::random(2);
+  const auto hook = [](std::span<float> logits, std::span<const llm::Token>) { logits[0] = 0; };
+  const llm::GenerateOptions greedy{.temperature = 0};
+  check_stream(model, 1, {.top_k = 5, .top_p = 0.9f, .repetition_penalty = 1.1f, .logprobs = 4, .logits_hook = hook});
+  llm::Session session(model);
+  check_stream(session, 1, greedy);
+  llm::Session lookup(model, llm::PromptLookup());  // passes have as many rows as there are drafts
+  check_stream(lookup, 24, greedy);
+  llm::Session drafted(model, llm::DraftModel(draft, {.max_tokens = 3}));
+  check_stream(drafted, 3, greedy);
+  check_stream(drafted, 3, {.seed = 1});
 }

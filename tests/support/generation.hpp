@@ -21,7 +21,8 @@ Model strong(std::uint64_t seed) {
   Model model = Model::random(seed);
   model.for_each_parameter([](auto& p) {
     if (p.kind() != llm::ParameterKind::matrix && p.kind() != llm::ParameterKind::residual_output) return;
-    for (std::int64_t i = 0; i < p.numel(); ++i) p.tensor().data()[i] *= 10.0f;
+    auto* const values = p.tensor().data();
+    for (std::int64_t i = 0; i < p.numel(); ++i) values[i] = static_cast<typename Model::T>(10.0f * static_cast<float>(values[i]));
   });
   return model;
 }

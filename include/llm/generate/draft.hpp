@@ -9,6 +9,11 @@
 
 namespace llm {
 
+/// How many drafted tokens keep a pass within the 8 rows whose logits have the bits of single tokens: the last token stands before them.
+inline constexpr std::int64_t exact_drafts = 7;
+/// Most tokens that a drafter may be asked for.
+inline constexpr std::int64_t most_drafts = 64;
+
 /// Nothing is drafted: one pass a token.
 struct NoDrafter {};
 

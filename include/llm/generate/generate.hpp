@@ -8,7 +8,9 @@
 #include <vector>
 
 #include <llm/generate/batch.hpp>
+#include <llm/generate/draft_model.hpp>
 #include <llm/generate/options.hpp>
+#include <llm/generate/prompt_lookup.hpp>
 #include <llm/generate/session.hpp>
 #include <llm/generate/text_stream.hpp>
 #include <llm/generate/token_stream.hpp>

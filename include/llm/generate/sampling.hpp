@@ -75,6 +75,16 @@ class Sampler {
     return draw(rng_.uniform() * total);
   }
 
+  /// The same, and writes the probabilities [V] that the token was drawn with to `q`.
+  std::int32_t sample(std::span<const float> logits, std::span<const std::int32_t> previous, std::span<float> q) {
+    const auto p = probabilities(logits, previous);
+    if (q.size() != p.size()) throw ShapeError(detail::concat("llm::Sampler: ", q.size(), " places for ", p.size(), " probabilities"));
+    std::copy(p.begin(), p.end(), q.begin());
+    double total = 0;  // 1 but for rounding
+    for (const float weight : p) total += static_cast<double>(weight);
+    return draw(rng_.uniform() * total);
+  }
+
   /// The next token, drawn with the same probabilities as by `sample`, but equal to `proposed` as often as can be, given that this was
   /// drawn with the probabilities `q` [V]. Throws as `sample`, and llm::ValueError for a proposed id outside the vocabulary. Source:
   /// arXiv:2211.17192, section 2.3.
