@@ -38,6 +38,11 @@ TEST_CASE("Qwen2: biases of q, k and v; Qwen3: norms of q and k, wide heads", "[
   check_all<hf_qwen3>("hf4/qwen3");
 }
 
+TEST_CASE("Qwen3-MoE: experts one by one", "[golden]") {
+  check_all<hf_qwen3_moe>("hf/qwen3_moe");
+  check_all<hf_qwen3_moe>("hf4/qwen3_moe");
+}
+
 TEST_CASE("GPT-2: joined and transposed matrices, learned positions", "[golden]") { check_all<hf_gpt2>("hf/gpt2"); }
 
 TEST_CASE("A GGUF file in ten formats", "[golden]") {

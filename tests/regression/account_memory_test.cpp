@@ -55,6 +55,29 @@ constexpr Config no_positions = changed(many_words, [](Config& c) {
   c.position = llm::Position::none, c.norm_position = llm::NormPosition::pre, c.tie_embeddings = true, c.vocab_size = 50;
 });
 
+constexpr Config sparse{.vocab_size = 64,
+                        .d_model = 16,
+                        .n_layers = 3,
+                        .n_heads = 4,
+                        .n_kv_heads = 2,
+                        .ffn_dim = 24,
+                        .max_seq_len = 32,
+                        .experts = {.count = 6, .active = 2}};
+/// Dense layers first, in between and at the end; shared experts behind a gate.
+constexpr Config sparse_and_dense = changed(sparse, [](Config& c) {
+  c.n_layers = 7, c.qk_norm = true, c.tie_embeddings = true;
+  c.experts = {.count = 5, .active = 3, .ffn_dim = 40, .shared_ffn_dim = 56, .shared_gate = true, .first_dense = 2, .every = 2};
+});
+constexpr Config sparse_shared = changed(sparse, [](Config& c) {
+  c.norm_position = llm::NormPosition::post, c.mlp = llm::Mlp::geglu_tanh;
+  c.experts = {.count = 8, .active = 1, .ffn_dim = 8, .shared_ffn_dim = 20, .first_dense = 1, .score_bias = true};
+});
+constexpr Config sparse_shared_pre = changed(sparse_shared, [](Config& c) { c.norm_position = llm::NormPosition::pre; });
+constexpr Config sparse_gated_post = changed(sparse_and_dense, [](Config& c) { c.norm_position = llm::NormPosition::post; });
+constexpr Config two_windows = changed(modern, [](Config& c) {
+  c.n_layers = 5, c.sliding_window = 4, c.full_attention_every = 2, c.rope_theta_window = 100.0, c.mlp = llm::Mlp::geglu_tanh;
+});
+
 template <const Config& C, class T>
 struct Case {
   static constexpr const Config& config = C;
@@ -115,7 +138,9 @@ TEMPLATE_TEST_CASE("training_memory is the pool's high-water mark of a step", ""
                    (Case<modern, float>), (Case<modern, llm::bf16>), (Case<gpt2, float>), (Case<gpt2, llm::bf16>), (Case<gpt2_post, float>),
                    (Case<gpt2_post, llm::bf16>), (Case<wide_heads, float>), (Case<wide_heads, llm::bf16>), (Case<wide_heads_normed, float>),
                    (Case<many_words, float>), (Case<many_words, llm::bf16>), (Case<long_table, float>), (Case<long_table, double>),
-                   (Case<no_positions, float>)) {
+                   (Case<no_positions, float>), (Case<sparse, float>), (Case<sparse, llm::bf16>), (Case<sparse_and_dense, float>),
+                   (Case<sparse_and_dense, llm::bf16>), (Case<sparse_shared, float>), (Case<sparse_shared_pre, float>),
+                   (Case<sparse_gated_post, float>), (Case<two_windows, float>)) {
   const OneThread quick;
   Trainer<typename TestType::Model> trainer;
   trainer.measured({});  // the first step
@@ -140,7 +165,8 @@ TEMPLATE_TEST_CASE("training_memory is the pool's high-water mark of a step", ""
 
 TEMPLATE_TEST_CASE("decode_memory is the pool's high-water mark of prefill and decoding", "", (Case<llama, float>),
                    (Case<modern, llm::bf16>), (Case<gpt2, float>), (Case<gpt2_post, llm::bf16>), (Case<wide_heads, float>),
-                   (Case<many_words, float>), (Case<no_positions, float>)) {
+                   (Case<many_words, float>), (Case<no_positions, float>), (Case<sparse, float>), (Case<sparse_and_dense, llm::bf16>),
+                   (Case<sparse_shared, float>), (Case<two_windows, float>)) {
   const OneThread quick;
   using Model = typename TestType::Model;
   for (const std::int64_t batch : {1, 3})

@@ -40,12 +40,12 @@ constexpr Published table[] = {
     {"tinyllama_1_1b", 1'100'048'384, 1'100'048'384, true},
     {"mistral_7b", 7'241'732'096, 7'241'732'096, true},
     {"mistral_7b_v0_3", 7'248'023'552, 7'248'023'552, true},
-    {"mixtral_8x7b", 46'702'792'704, 12'879'925'248, false},
-    {"mixtral_8x22b", 140'620'634'112, 39'152'031'744, false},
+    {"mixtral_8x7b", 46'702'792'704, 12'879'925'248, true},
+    {"mixtral_8x22b", 140'620'634'112, 39'152'031'744, true},
     {"smollm2_135m", 134'515'008, 134'515'008, true},
     {"smollm2_360m", 361'821'120, 361'821'120, true},
     {"smollm2_1_7b", 1'711'376'384, 1'711'376'384, true},
-    {"qwen1_5_moe_a2_7b", 14'315'784'192, 2'689'173'504, false},
+    {"qwen1_5_moe_a2_7b", 14'315'784'192, 2'689'173'504, true},
     {"qwen2_5_0_5b", 494'032'768, 494'032'768, true},
     {"qwen2_5_1_5b", 1'543'714'304, 1'543'714'304, true},
     {"qwen2_5_3b", 3'085'938'688, 3'085'938'688, true},
@@ -59,8 +59,8 @@ constexpr Published table[] = {
     {"qwen3_8b", 8'190'735'360, 8'190'735'360, true},
     {"qwen3_14b", 14'768'307'200, 14'768'307'200, true},
     {"qwen3_32b", 32'762'123'264, 32'762'123'264, true},
-    {"qwen3_30b_a3b", 30'532'122'624, 3'353'032'704, false},
-    {"qwen3_235b_a22b", 235'093'634'560, 22'190'763'520, false},
+    {"qwen3_30b_a3b", 30'532'122'624, 3'353'032'704, true},
+    {"qwen3_235b_a22b", 235'093'634'560, 22'190'763'520, true},
     {"gemma_2b", 2'506'172'416, 2'506'172'416, false},
     {"gemma_7b", 8'537'680'896, 8'537'680'896, false},
     {"gemma2_2b", 2'614'341'888, 2'614'341'888, false},
@@ -111,11 +111,11 @@ static_assert(first_wrong([](const Config& c, const Published& p) { return build
 // The same question by the concept that LLM asks.
 static_assert(buildable_config<llama3_1_405b> && buildable_config<qwen3_32b> && buildable_config<phi4>);
 static_assert(buildable_config<starcoder2_3b> && buildable_config<mistral_7b> && buildable_config<yi1_5_34b>);
-static_assert(!buildable_config<mixtral_8x7b>);  // experts
-static_assert(!buildable_config<deepseek_v3>);   // latent attention, experts
-static_assert(!buildable_config<gemma_2b>);      // gated GELU, gains stored as 1 + w
-static_assert(!buildable_config<olmo2_7b>);      // norms after each branch
-static_assert(!buildable_config<pythia_70m>);    // parallel branches
+static_assert(buildable_config<mixtral_8x7b> && buildable_config<qwen3_235b_a22b> && buildable_config<qwen1_5_moe_a2_7b>);
+static_assert(!buildable_config<deepseek_v3>);  // latent attention
+static_assert(!buildable_config<gemma_2b>);     // gains stored as 1 + w
+static_assert(!buildable_config<olmo2_7b>);     // norms after each branch
+static_assert(!buildable_config<pythia_70m>);   // parallel branches
 
 /// Whether the publisher's figure, in tenths of 1e9, is within one unit of its last digit (1 or 10 tenths) of the active parameters, with
 /// or without the embedding, which some leave out since a token only looks up a row.

@@ -45,6 +45,12 @@ inline constexpr llm::Config hf_qwen3 = [] {
   c.qk_norm = true;
   return c;
 }();
+inline constexpr llm::Config hf_qwen3_moe = [] {
+  llm::Config c = hf_qwen3;
+  c.head_dim = 8;
+  c.experts = {.count = 4, .active = 2, .ffn_dim = 24};
+  return c;
+}();
 inline constexpr llm::Config hf_gpt2{.vocab_size = 128,
                                      .d_model = 32,
                                      .n_layers = 2,

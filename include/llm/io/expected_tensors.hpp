@@ -34,17 +34,22 @@ struct TensorLayout {
 
 namespace detail {
 
+/// The names in files of one family and layout.
+constexpr TensorNaming naming_of(Family family, const TensorLayout& layout) {
+  TensorNaming n = naming_of(family, layout.names);
+  if (layout.bare) n.prefix = "";
+  if (!layout.stacked || layout.names != TensorNames::hugging_face) return n;
+  if (family == Family::mixtral) n.router = "mlp.gate";
+  n.stacked_gate_up = "mlp.experts.gate_up_proj", n.stacked_down = "mlp.experts.down_proj";
+  return n;
+}
+
 /// Calls f(ExpectedTensor) for each tensor. Nothing is kept, so that the list of a hostile config costs no memory.
 template <class F>
 class TensorWalk {
  public:
   TensorWalk(const Config& config, Family family, TensorLayout layout, F& f)
-      : c_(config), family_(family), layout_(layout), n_(naming_of(family, layout.names)), f_(f) {
-    if (layout.bare) n_.prefix = "";
-    if (!layout.stacked || layout.names != TensorNames::hugging_face) return;
-    if (family == Family::mixtral) n_.router = "mlp.gate";
-    n_.stacked_gate_up = "mlp.experts.gate_up_proj", n_.stacked_down = "mlp.experts.down_proj";
-  }
+      : c_(config), family_(family), layout_(layout), n_(naming_of(family, layout)), f_(f) {}
 
   void operator()() {
     const std::string embedding = concat(n_.prefix, n_.embedding);

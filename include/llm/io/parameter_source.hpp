@@ -52,7 +52,7 @@ struct LayerModule {
   std::string_view module;
   std::string_view TensorNaming::*name;
 };
-inline constexpr std::array<LayerModule, 11> layer_modules{{{"input_layernorm", &TensorNaming::attention_norm},
+inline constexpr std::array<LayerModule, 13> layer_modules{{{"input_layernorm", &TensorNaming::attention_norm},
                                                             {"post_attention_layernorm", &TensorNaming::mlp_norm},
                                                             {"self_attn.q_proj", &TensorNaming::q},
                                                             {"self_attn.k_proj", &TensorNaming::k},
@@ -62,14 +62,25 @@ inline constexpr std::array<LayerModule, 11> layer_modules{{{"input_layernorm", 
                                                             {"self_attn.k_norm", &TensorNaming::k_norm},
                                                             {"mlp.gate_proj", &TensorNaming::gate},
                                                             {"mlp.up_proj", &TensorNaming::up},
-                                                            {"mlp.down_proj", &TensorNaming::down}}};
+                                                            {"mlp.down_proj", &TensorNaming::down},
+                                                            {"mlp.gate", &TensorNaming::router},
+                                                            {"mlp.shared_expert_gate", &TensorNaming::shared_router}}};
+
+/// A matrix of a gated MLP by its role: what it is called alone, among an expert's and among the shared ones', and in which stacked tensor.
+struct ExpertMatrix {
+  std::string_view name;
+  std::string_view TensorNaming::*expert, TensorNaming::*shared, TensorNaming::*stacked;
+};
+inline constexpr std::array<ExpertMatrix, 3> expert_matrices{
+    {{"gate_proj", &TensorNaming::expert_gate, &TensorNaming::shared_gate_proj, &TensorNaming::stacked_gate},
+     {"up_proj", &TensorNaming::expert_up, &TensorNaming::shared_up_proj, &TensorNaming::stacked_up},
+     {"down_proj", &TensorNaming::expert_down, &TensorNaming::shared_down_proj, &TensorNaming::stacked_down}}};
 
 /// Finds sources: for a model of config `target`, in files of config `file`.
 class SourceFinder {
  public:
   SourceFinder(const Config& target, const Config& file, Family family, TensorLayout layout)
-      : target_(target), file_(file), family_(family), n_(naming_of(family, layout.names)) {
-    if (layout.bare) n_.prefix = "";
+      : target_(target), file_(file), family_(family), n_(naming_of(family, layout)) {
     if (!target.rotary() || target.position == file.position) return;
     reorder_ = target.position == Position::rope_half ? RopeReorder::half_from_interleaved : RopeReorder::interleaved_from_half;
   }
@@ -77,13 +88,22 @@ class SourceFinder {
   ParameterSource operator()(const ParameterFacts& p) const {
     const std::string name = p.name();
     const std::size_t dot = name.rfind('.');
-    ParameterSource source = p.layer() < 0 ? of_model(name.substr(0, dot)) : of_layer(p.layer(), name.substr(0, dot));
-    if (p.layer() >= 0 || name.starts_with("model.norm")) source.tensor += name.substr(dot);
-    if (p.kind() == ParameterKind::gain) source.add = double(file_.norm_gain_offset) - double(target_.norm_gain_offset);
+    if (p.layer() >= 0) {
+      const std::string at = concat("model.layers.", p.layer(), ".");
+      ParameterSource source = of_layer(p, std::string_view(name).substr(at.size(), dot - at.size()), name.substr(dot));
+      source.tensor = concat(n_.prefix, n_.layers, p.layer(), ".", source.tensor);
+      if (p.kind() == ParameterKind::gain) source.add = added_to_gains();
+      return source;
+    }
+    ParameterSource source = of_model(name.substr(0, dot));
+    if (name.starts_with("model.norm")) source.tensor += name.substr(dot);
+    if (p.kind() == ParameterKind::gain) source.add = added_to_gains();
     return source;
   }
 
  private:
+  double added_to_gains() const { return double(file_.norm_gain_offset) - double(target_.norm_gain_offset); }
+
   ParameterSource of_model(std::string_view module) const {
     if (module == "model.embed_tokens") return {concat(n_.prefix, n_.embedding)};
     if (module == "model.embed_positions") return {concat(n_.prefix, n_.positions)};
@@ -92,21 +112,44 @@ class SourceFinder {
     fail(module);
   }
 
-  ParameterSource of_layer(std::int64_t layer, std::string_view module) const {
-    module.remove_prefix(concat("model.layers.", layer, ".").size());
-    for (const LayerModule& known : layer_modules) {
-      if (known.module != module) continue;
-      ParameterSource source{std::string(n_.*known.name)};
+  ParameterSource of_layer(const ParameterFacts& p, std::string_view module, const std::string& leaf) const {
+    if (p.expert() >= 0) return of_expert(p, module.substr(module.rfind('.') + 1), leaf);
+    if (module.starts_with("mlp.shared_expert.")) return of_shared_expert(module.substr(module.rfind('.') + 1), leaf);
+    if (leaf == ".e_score_correction_bias") return {known(n_.router_bias, module)};
+    for (const LayerModule& layer : layer_modules) {
+      if (layer.module != module) continue;
+      ParameterSource source{std::string(n_.*layer.name)};
       if (!n_.qkv.empty()) joined_qkv(source, module);
       if (!n_.gate_up.empty() && (module == "mlp.gate_proj" || module == "mlp.up_proj"))
         source = {std::string(n_.gate_up), module == "mlp.up_proj" ? file_.ffn_dim : 0};
       heads(source, module);
       source.transposed = n_.in_out && module.ends_with("_proj");
       if (source.tensor.empty()) fail(module);
-      source.tensor = concat(n_.prefix, n_.layers, layer, ".", source.tensor);
+      source.tensor += leaf;
       return source;
     }
     fail(module);
+  }
+
+  /// A tensor of its own, or rows of one that holds all experts of the layer, one behind the other.
+  ParameterSource of_expert(const ParameterFacts& p, std::string_view matrix, const std::string& leaf) const {
+    const ExpertMatrix& which = expert_matrix(matrix);
+    if (n_.stacked_down.empty()) return {concat(known(n_.experts, matrix), p.expert(), ".", n_.*which.expert, leaf)};
+    const std::int64_t rows = p.shape()[0];
+    if (matrix == "down_proj" || n_.stacked_gate_up.empty()) return {std::string(n_.*which.stacked), p.expert() * rows};
+    return {std::string(n_.stacked_gate_up), (2 * p.expert() + (matrix == "up_proj" ? 1 : 0)) * rows};
+  }
+  ParameterSource of_shared_expert(std::string_view matrix, const std::string& leaf) const {
+    return {concat(known(n_.shared, matrix), n_.*expert_matrix(matrix).shared, leaf)};
+  }
+  const ExpertMatrix& expert_matrix(std::string_view name) const {
+    for (const ExpertMatrix& matrix : expert_matrices)
+      if (matrix.name == name) return matrix;
+    fail(name);
+  }
+  std::string known(std::string_view name, std::string_view module) const {
+    if (name.empty()) fail(module);
+    return std::string(name);
   }
 
   /// One matrix of queries, keys and values, behind each other; GPT-NeoX has them so for each head.

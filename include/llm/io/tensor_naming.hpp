@@ -156,6 +156,8 @@ constexpr TensorNaming naming_of(Family family, TensorNames names) {
   if (names == TensorNames::hugging_face) return hugging_face_naming(family);
   TensorNaming n;
   n.positions = "embed_positions.weight";
+  n.router = "mlp.gate", n.router_bias = "mlp.gate.e_score_correction_bias", n.experts = "mlp.experts.";
+  n.shared = "mlp.shared_expert.", n.shared_router = "mlp.shared_expert_gate";
   return n;
 }
 

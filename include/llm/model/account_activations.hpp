@@ -81,7 +81,10 @@ constexpr void require_buildable(const char* function, const Config& c) {
   if (!buildable(c)) refuse_unbuildable(function, c);
 }
 
-constexpr Count rope_table_bytes(const Config& c) { return Count(c.max_seq_len) * c.rope_width() * 4; }
+/// One set of tables, or two where layers with a window rotate otherwise.
+constexpr Count rope_table_bytes(const Config& c) {
+  return Count(c.max_seq_len) * c.rope_width() * (c.sliding_window > 0 && c.rope_theta_window > 0.0 ? 8 : 4);
+}
 
 constexpr Count optimizer_bytes(const Config& c, DType type) {
   const std::int64_t moment = type == DType::f64 ? 8 : 4;

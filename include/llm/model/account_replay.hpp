@@ -12,18 +12,35 @@
 
 namespace llm::detail {
 
-/// Replays passes of a dense decoder over `batch` sequences of `length` positions. Each function stands for the layer or op of its name and
+/// Replays passes of a decoder over `batch` sequences of `length` positions. Each function stands for the layer or op of its name and
 /// leaves behind what lives when that returns: a forward the result and, while a tape records, what ops save; a backward the gradient of
 /// its input. `d_y` is the gradient of an op's output, which is dropped when the op's backward has used it.
 class Replay {
   // The templates stand before the functions that call them: clang evaluates calls only of what is defined by then.
-  /// Runs the part for each layer. All are alike, so that one is replayed.
+  /// What the part does for a layer of one kind, by itself.
   template <class Part>
-  constexpr void each_layer(const Part& part) {
-    Ledger before = std::exchange(ledger_, Ledger());
+  constexpr Ledger alone(bool sparse, const Part& part) {
+    const Ledger before = std::exchange(ledger_, Ledger());
+    sparse_ = sparse;
     part();
-    before.append(ledger_, c_.n_layers);
-    ledger_ = before;
+    return std::exchange(ledger_, before);
+  }
+  /// Runs the part for each layer, or from the last to the first. Layers of a kind are alike, so that one of each is replayed: dense ones,
+  /// then periods of dense ones and one with experts, then the rest of a period.
+  template <class Part>
+  constexpr void each_layer(bool backward, const Part& part) {
+    const Ledger dense = alone(false, part);
+    const std::int64_t periods = expert_layers(c_).value;
+    if (periods == 0) return ledger_.append(dense, c_.n_layers);
+    const Ledger sparse = alone(true, part);
+    const std::int64_t first = c_.experts.first_dense, rest = c_.n_layers - first - periods * c_.experts.every;
+    Ledger period;
+    if (backward) period.append(sparse, 1);
+    period.append(dense, c_.experts.every - 1);
+    if (!backward) period.append(sparse, 1);
+    ledger_.append(dense, backward ? rest : first);
+    ledger_.append(period, periods);
+    ledger_.append(dense, backward ? first : rest);
   }
 
  public:
@@ -37,14 +54,15 @@ class Replay {
         hidden_(rows_ * config.d_model * element_),
         q_(rows_ * q_width(config) * element_),
         kv_(rows_ * kv_width(config) * element_),
-        ffn_(rows_ * config.ffn_dim * element_) {}
+        routed_{config.experts.count, config.experts.active, config.expert_ffn_dim()},
+        shared_{1, 1, config.experts.shared_ffn_dim} {}
 
   /// loss(inputs, targets), backward(loss), with a new tape.
   constexpr void training_step(bool recompute, std::int64_t chunk_bytes) {
     recording_ = true;
     ledger_.take(ids_ + ids_);  // inputs and targets
     embedding();
-    each_layer([&] { recompute ? block_forgotten() : block(); });
+    each_layer(false, [&] { recompute ? block_forgotten() : block(); });
     if (has_final_norm()) norm(rows_, c_.d_model);
     head_loss(chunk_bytes);
     ledger_.give(hidden_);  // its input
@@ -52,7 +70,7 @@ class Replay {
       norm_backward(rows_, c_.d_model, false);
       ledger_.give(hidden_);  // x
     }
-    each_layer([&] {
+    each_layer(true, [&] {
       recompute ? block_again_backward() : block_backward();
       ledger_.give(hidden_);  // the block's input
     });
@@ -65,7 +83,7 @@ class Replay {
   constexpr void last_logits() {
     ledger_.take(ids_);
     embedding();
-    each_layer([&] {
+    each_layer(false, [&] {
       block();
       ledger_.give(hidden_);  // the block's input
     });
@@ -76,9 +94,10 @@ class Replay {
     ledger_.give(last + logits + ids_ + (has_final_norm() ? hidden_ + hidden_ : hidden_));
   }
 
-  /// Gradients of all parameters are there already, from an earlier backward.
+  /// Gradients of all parameters are there already, from an earlier backward. A router's bias gets none.
   constexpr void accumulate() {
-    ledger_.gradient(total_parameters(c_) * statistic_);
+    const Count biases = c_.experts.score_bias ? expert_layers(c_) * c_.experts.count : Count();
+    ledger_.gradient(Count(total_parameters(c_).value - biases.value) * statistic_);
     accumulates_ = true;
   }
 
@@ -173,21 +192,73 @@ class Replay {
     linear_backward(c_.d_model, q_width(c_), c_.qkv_bias, 0, q_);      // q_proj
   }
 
-  /// x -> y, both [R, D], as attention().
-  constexpr void mlp() {
-    const Count inside = c_.gated() ? ffn_ + ffn_ : ffn_;  // gate and up, or up
+  /// x -> y, both [R, D], as attention(), `width` wide inside.
+  constexpr void mlp(std::int64_t width) {
+    const Count values = rows_ * width * element_, inside = c_.gated() ? values + values : values;  // gate and up, or up
     ledger_.take(inside);
-    ledger_.take(ffn_);     // their product, or its activation
+    ledger_.take(values);   // their product, or its activation
     ledger_.take(hidden_);  // down_proj
-    ledger_.give(ffn_);
+    ledger_.give(values);
     give_unsaved(inside);
   }
-  constexpr void mlp_backward(Count d_x) {
-    ledger_.take(ffn_);  // the gradient of down_proj's input, then that input; gradients of gate and up are written over their values
-    linear_backward(c_.ffn_dim, c_.d_model, c_.mlp_bias, Count(0), Count(0));  // down_proj
-    ledger_.give(ffn_);
-    linear_backward(c_.d_model, c_.ffn_dim, c_.mlp_bias, d_x, ffn_);  // up_proj
-    if (c_.gated()) linear_backward(c_.d_model, c_.ffn_dim, c_.mlp_bias, 0, ffn_);
+  constexpr void mlp_backward(std::int64_t width, Count d_x) {
+    const Count values = rows_ * width * element_;
+    ledger_.take(values);  // the gradient of down_proj's input, then that input; gradients of gate and up are written over their values
+    linear_backward(width, c_.d_model, c_.mlp_bias, Count(0), Count(0));  // down_proj
+    ledger_.give(values);
+    linear_backward(c_.d_model, width, c_.mlp_bias, d_x, values);  // up_proj
+    if (c_.gated()) linear_backward(c_.d_model, width, c_.mlp_bias, 0, values);
+  }
+
+  /// Experts behind one router. None of their buffers depends on what is chosen.
+  struct Bank {
+    std::int64_t count, active, width;
+  };
+  constexpr Count logits(const Bank& b) const { return rows_ * b.count * element_; }
+  constexpr Count choices(const Bank& b) const { return rows_ * b.active; }
+  constexpr Count inner(const Bank& b) const { return choices(b) * b.width * element_; }
+  /// The order of the choices, their places, and where each expert's begin.
+  constexpr Count sorted(const Bank& b) const { return choices(b) * 8 + (Count(b.count) + 1) * 8; }
+
+  /// x -> y, both [R, D], as attention().
+  constexpr void experts(const Bank& b) {
+    const Count rows = choices(b) * c_.d_model * element_;
+    ledger_.take(logits(b));
+    ledger_.take(choices(b) * 4 + choices(b) * statistic_);  // which, and their weights
+    ledger_.take(sorted(b) + inner(b) + inner(b) + rows);    // gate and up, rows of x and then of results
+    ledger_.take(inner(b));                                  // gate and up's product
+    ledger_.take(hidden_);
+    ledger_.give(rows + inner(b));
+    give_unsaved(logits(b) + choices(b) * 4 + choices(b) * statistic_ + sorted(b) + inner(b) + inner(b));
+  }
+  constexpr void experts_backward(const Bank& b, Count d_x, Count d_y = Count()) {
+    const Count rows = choices(b) * c_.d_model * element_, weights = choices(b) * statistic_, matrices = Count(b.count) * b.width;
+    ledger_.take(rows + inner(b) + inner(b));  // of d_y, the gradient of the product, and the product
+    ledger_.take(weights);                     // their gradient
+    gradient(matrices * c_.d_model);           // of down_proj
+    ledger_.give(inner(b) + inner(b));
+    ledger_.take(d_x);
+    gradient(matrices * c_.d_model * 2);
+    ledger_.give(d_y + rows + inner(b) + inner(b) + sorted(b) + weights);  // gate, up, what was sorted, the weights
+    ledger_.take(logits(b));                                               // their gradient
+    ledger_.give(weights + logits(b) + choices(b) * 4);
+    linear_backward(c_.d_model, b.count, false, 0, logits(b));  // the router
+  }
+
+  /// What stands in the place of the MLP: x -> y, as attention().
+  constexpr void feed_forward() {
+    if (!sparse_) return mlp(c_.ffn_dim);
+    experts(routed_);
+    if (c_.experts.shared_ffn_dim == 0) return;
+    c_.experts.shared_gate ? experts(shared_) : mlp(c_.experts.shared_ffn_dim);
+    ledger_.give(hidden_);  // the routed experts' result; the sum is written over the other
+  }
+  constexpr void feed_forward_backward(Count d_x) {
+    if (!sparse_) return mlp_backward(c_.ffn_dim, d_x);
+    if (c_.experts.shared_ffn_dim == 0) return experts_backward(routed_, d_x);
+    // Where x has a gradient already, as with post-norm, the routed experts still need it as their d_y: the shared ones add to a copy.
+    c_.experts.shared_gate ? experts_backward(shared_, hidden_) : mlp_backward(c_.experts.shared_ffn_dim, hidden_);
+    experts_backward(routed_, Count(), d_x.value == 0 ? hidden_ : Count());
   }
 
   /// x + f(norm(x)), or norm(x + f(x)).
@@ -214,11 +285,11 @@ class Replay {
   /// x -> y, both [R, D]; x is the caller's to give back.
   constexpr void block() {
     branch([&] { attention(); });
-    branch([&] { mlp(); });
+    branch([&] { feed_forward(); });
     give_unsaved(hidden_);  // the first branch's result
   }
   constexpr void block_backward() {
-    branch_backward([&](Count d_x) { mlp_backward(d_x); });
+    branch_backward([&](Count d_x) { feed_forward_backward(d_x); });
     ledger_.give(hidden_);  // the first branch's result
     branch_backward([&](Count d_x) { attention_backward(d_x); });
   }
@@ -256,10 +327,11 @@ class Replay {
   }
 
   const Config& c_;
-  Count element_, statistic_;          // bytes of an element, and of a statistic or a parameter's gradient in the compute type
-  Count rows_, batch_;                 // R = B T
-  Count ids_, hidden_, q_, kv_, ffn_;  // bytes of tensors with R rows: a token, D, H E, K E, F
-  bool recording_ = false, accumulates_ = false;
+  Count element_, statistic_;    // bytes of an element, and of a statistic or a parameter's gradient in the compute type
+  Count rows_, batch_;           // R = B T
+  Count ids_, hidden_, q_, kv_;  // bytes of tensors with R rows: a token, D, H E, K E
+  Bank routed_, shared_;
+  bool recording_ = false, accumulates_ = false, sparse_ = false;
   Ledger ledger_;
 };
 

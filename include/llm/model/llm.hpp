@@ -7,7 +7,7 @@
 #include <llm/autograd/recompute.hpp>
 #include <llm/model/account.hpp>
 #include <llm/model/kv_cache.hpp>
-#include <llm/model/parts.hpp>
+#include <llm/model/layers.hpp>
 #include <llm/model/rules.hpp>
 #include <llm/nn/stored_parameter.hpp>
 #include <llm/ops/head_loss.hpp>
@@ -127,14 +127,16 @@ class LLM {
   using RopeType = RopeTables<C.rope_width(), Backend>;
   using Table = Embedding<V, D, typename Weights::element_type, Backend>;
   using HeadMatrix = typename Table::Table;
-  using Blocks = std::array<typename P::BlockLayer, static_cast<std::size_t>(L)>;
+  /// The tables of layers with a window, where those have their own.
+  static constexpr bool own_window_rope = C.rotary() && C.sliding_window > 0 && C.rope_theta_window > 0.0;
+  using WindowRope = std::conditional_t<own_window_rope, RopeType, typename P::None>;
 
   LLM();
   static void initialise(T* data, const ParameterFacts& p, std::uint64_t seed, std::uint64_t stream);
   template <class F>
   void visit(F&& f) const;
-  template <class F>
-  static void visit_block(const typename P::BlockLayer& block, std::int64_t i, F& f);
+  template <class Block, class F>
+  static void visit_block(const Block& block, std::int64_t i, F& f);
   static void check_length(const Ids& ids);
   Hidden embed(const Ids& ids, std::span<const std::int64_t> starts) const;
   Hidden final_norm(const Hidden& x) const;
@@ -142,13 +144,15 @@ class LLM {
   template <class KV, class Head>
   auto run(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row, Head&& head) const;
   const HeadMatrix& head_weight() const;
+  const RopeType& rope_of(std::int64_t layer) const;
 
   Table embed_tokens_;
   [[no_unique_address]] typename P::PositionTable embed_positions_;
-  std::unique_ptr<Blocks> blocks_;  // on the heap: a model fits any stack
+  std::unique_ptr<Layers<C, Weights, Backend>> layers_;  // on the heap: a model fits any stack
   [[no_unique_address]] typename P::FinalNorm norm_;
   [[no_unique_address]] typename P::Head lm_head_;
   RopeType rope_;
+  [[no_unique_address]] WindowRope window_rope_;
 };
 
 namespace detail {

@@ -10,22 +10,25 @@
 namespace llm {
 
 template <const Config& C, class Weights, class Backend>
-LLM<C, Weights, Backend>::LLM() : blocks_(std::make_unique<Blocks>()) {
+LLM<C, Weights, Backend>::LLM() : layers_(std::make_unique<Layers<C, Weights, Backend>>()) {
   const auto configure = [](auto& norm) {
     norm.eps = C.norm_eps;
     if constexpr (requires { norm.rounding; }) norm.rounding = C.norm_rounding;
   };
-  for (auto& block : *blocks_) {
+  layers_->for_each([&](auto& block, std::int64_t i) {
     configure(block.attn_norm);
     configure(block.mlp_norm);
     if constexpr (C.qk_norm) {
       configure(block.attn.q_norm);
       configure(block.attn.k_norm);
     }
-    block.attn.window = C.sliding_window;
-  }
+    block.attn.window = C.windowed_layer(i) ? C.sliding_window : 0;
+    if constexpr (requires { block.mlp.routed; }) block.mlp.routed.options = P::route;
+  });
   if constexpr (!P::post_norm) configure(norm_);
   if constexpr (C.rotary()) rope_ = RopeType::build(C.max_seq_len, C.rope_theta, C.position == Position::rope_interleaved, C.rope_scaling);
+  if constexpr (own_window_rope)
+    window_rope_ = RopeType::build(C.max_seq_len, C.rope_theta_window, C.position == Position::rope_interleaved);
 }
 
 template <const Config& C, class Weights, class Backend>
@@ -80,23 +83,25 @@ template <const Config& C, class Weights, class Backend>
 template <class F>
 void LLM<C, Weights, Backend>::visit(F&& f) const {
   constexpr auto matrix = ParameterKind::matrix;
-  f(View(embed_tokens_.weight, matrix, -1, {"model", "embed_tokens", "weight"}));
-  if constexpr (C.position == Position::learned) f(View(embed_positions_.weight, matrix, -1, {"model", "embed_positions", "weight"}));
-  for (std::int64_t i = 0; i < L; ++i) visit_block((*blocks_)[static_cast<std::size_t>(i)], i, f);
+  f(View(embed_tokens_.weight, matrix, {-1, {"model", "embed_tokens", "weight"}}));
+  if constexpr (C.position == Position::learned) f(View(embed_positions_.weight, matrix, {-1, {"model", "embed_positions", "weight"}}));
+  layers_->for_each([&](const auto& block, std::int64_t i) { visit_block(block, i, f); });
   if constexpr (!P::post_norm)
-    norm_.visit([&](const auto& tensor, ParameterKind kind, const char* leaf) { f(View(tensor, kind, -1, {"model", "norm", leaf})); });
-  if constexpr (!C.tie_embeddings) f(View(lm_head_.weight, matrix, -1, {"lm_head", "weight", ""}));
+    norm_.visit([&](const auto& tensor, ParameterKind kind, const char* leaf) { f(View(tensor, kind, {-1, {"model", "norm", leaf}})); });
+  if constexpr (!C.tie_embeddings) f(View(lm_head_.weight, matrix, {-1, {"lm_head", "weight", ""}}));
 }
 
 template <const Config& C, class Weights, class Backend>
-template <class F>
-void LLM<C, Weights, Backend>::visit_block(const typename P::BlockLayer& block, std::int64_t i, F& f) {
+template <class Block, class F>
+void LLM<C, Weights, Backend>::visit_block(const Block& block, std::int64_t i, F& f) {
   const auto norm = [&](const auto& layer, const char* name) {
-    layer.visit([&](const auto& tensor, ParameterKind kind, const char* leaf) { f(View(tensor, kind, i, {name, leaf, ""})); });
+    layer.visit([&](const auto& tensor, ParameterKind kind, const char* leaf) { f(View(tensor, kind, {i, {name, leaf, ""}})); });
   };
-  const auto inside = [&](const char* module) {
-    return [&f, i, module](const auto& layer, ParameterKind matrix_kind, const char* name) {
-      const auto each = [&](const auto& tensor, ParameterKind kind, const char* leaf) { f(View(tensor, kind, i, {module, name, leaf})); };
+  const auto inside = [&](const char* module, std::int64_t expert) {
+    return [&f, i, module, expert](const auto& layer, ParameterKind matrix_kind, const char* name) {
+      const auto each = [&](const auto& tensor, ParameterKind kind, const char* leaf) {
+        f(View(tensor, kind, {i, {module, name, leaf}, expert}));
+      };
       if constexpr (requires { layer.visit(each, matrix_kind); })
         layer.visit(each, matrix_kind);
       else
@@ -104,9 +109,12 @@ void LLM<C, Weights, Backend>::visit_block(const typename P::BlockLayer& block, 
     };
   };
   norm(block.attn_norm, "input_layernorm");
-  block.attn.visit(inside("self_attn"));
+  block.attn.visit(inside("self_attn", -1));
   norm(block.mlp_norm, "post_attention_layernorm");
-  block.mlp.visit(inside("mlp"));
+  if constexpr (requires { block.mlp.visit_modules(inside); })
+    block.mlp.visit_modules(inside);
+  else
+    block.mlp.visit(inside("mlp", -1));
 }
 
 template <const Config& C, class Weights, class Backend>
@@ -127,6 +135,13 @@ auto LLM<C, Weights, Backend>::head_weight() const -> const HeadMatrix& {
     return embed_tokens_.weight;
   else
     return lm_head_.weight;
+}
+
+template <const Config& C, class Weights, class Backend>
+auto LLM<C, Weights, Backend>::rope_of([[maybe_unused]] std::int64_t layer) const -> const RopeType& {
+  if constexpr (own_window_rope)
+    if (C.windowed_layer(layer)) return window_rope_;
+  return rope_;
 }
 
 template <const Config& C, class Weights, class Backend>
@@ -164,15 +179,15 @@ auto LLM<C, Weights, Backend>::final_norm(const Hidden& x) const -> Hidden {
 template <const Config& C, class Weights, class Backend>
 auto LLM<C, Weights, Backend>::run(const Ids& ids, [[maybe_unused]] bool recompute_blocks) const -> Hidden {
   check_length(ids);
-  const Pass<C.rope_width(), T, Backend> pass{&rope_, {}, {}};
   Hidden x = embed(ids, {});
-  for (const auto& block : *blocks_) {
+  layers_->for_each([&](const auto& block, std::int64_t i) {
+    const Pass<C.rope_width(), T, Backend> pass{&rope_of(i), {}, {}};
     const auto forward = [&block, pass](const Hidden& input) { return block(input, pass); };
     if constexpr (frozen)
       x = forward(x);  // without gradients there is nothing to save
     else
       x = recompute_blocks ? recompute(forward, x) : forward(x);
-  }
+  });
   return final_norm(x);
 }
 
@@ -182,13 +197,11 @@ auto LLM<C, Weights, Backend>::run(const Ids& ids, KvCache<C, KV, Backend>& cach
   const NoTape inference_only;
   check_length(ids);
   const auto plan = cache.plan(first_row, ids.extent(0), ids.extent(1));
-  Pass<C.rope_width(), KV, Backend> pass{&rope_, cache.positions(plan), {}};
+  const auto positions = cache.positions(plan);
   Hidden x = embed(ids, cache.lengths().subspan(static_cast<std::size_t>(first_row)));
-  std::int64_t layer = 0;
-  for (const auto& block : *blocks_) {
-    pass.cache = cache.layer(layer++, plan);
-    x = block(x, pass);
-  }
+  layers_->for_each([&](const auto& block, std::int64_t i) {
+    x = block(x, Pass<C.rope_width(), KV, Backend>{&rope_of(i), positions, cache.layer(i, plan)});
+  });
   auto logits = head(final_norm(x));
   cache.commit(plan);  // last: whatever throws leaves the cache as it was
   return logits;
@@ -219,9 +232,10 @@ auto LLM<C, Weights, Backend>::last_logits(const Ids& ids, KvCache<C, KV, Backen
 template <const Config& C, class Weights, class Backend>
 auto LLM<C, Weights, Backend>::hidden_states(const Ids& ids) const -> std::vector<Hidden> {
   check_length(ids);
-  const Pass<C.rope_width(), T, Backend> pass{&rope_, {}, {}};
   std::vector<Hidden> states{embed(ids, {})};
-  for (const auto& block : *blocks_) states.push_back(block(states.back(), pass));
+  layers_->for_each([&](const auto& block, std::int64_t i) {
+    states.push_back(block(states.back(), Pass<C.rope_width(), T, Backend>{&rope_of(i), {}, {}}));
+  });
   if constexpr (!P::post_norm) states.push_back(norm_(states.back()));
   return states;
 }

@@ -6,6 +6,7 @@
 #include <llm/model/config.hpp>
 #include <llm/nn/block.hpp>
 #include <llm/nn/embedding.hpp>
+#include <llm/nn/mixture.hpp>
 
 namespace llm {
 
@@ -24,12 +25,27 @@ struct Parts {
                                            .qkv_bias = C.qkv_bias,
                                            .out_bias = C.attention_out_bias};
   static constexpr Activation gelu = C.mlp == Mlp::gelu_erf ? Activation::gelu_erf : Activation::gelu_tanh;
+  static constexpr Activation gate = C.mlp == Mlp::swiglu ? Activation::silu : Activation::gelu_tanh;
+  static constexpr MixtureSpec mixture{.d_model = D,
+                                       .experts = C.experts.count,
+                                       .ffn_dim = C.expert_ffn_dim(),
+                                       .gate = gate,
+                                       .score_bias = C.experts.score_bias,
+                                       .shared_ffn_dim = C.experts.shared_ffn_dim,
+                                       .shared_gate = C.experts.shared_gate};
+  static constexpr RouteOptions route{.active = C.experts.active,
+                                      .groups = C.experts.groups,
+                                      .active_groups = C.experts.active_groups,
+                                      .sigmoid = C.experts.score == RouterScore::sigmoid,
+                                      .normalise = C.experts.normalise,
+                                      .scale = C.experts.scale};
 
   using NormLayer = std::conditional_t<C.norm == Norm::rms_norm, RmsNorm<D, T, Backend>, LayerNorm<D, T, Backend>>;
   using AttentionLayer = llm::Attention<attention, Weights, Backend>;
   using MlpLayer =
-      std::conditional_t<C.gated(), SwiGlu<D, F, C.mlp_bias, Weights, Backend>, GeluMlp<D, F, gelu, C.mlp_bias, Weights, Backend>>;
-  using BlockLayer = Block<NormLayer, AttentionLayer, MlpLayer, post_norm>;
+      std::conditional_t<C.gated(), GatedMlp<D, F, gate, C.mlp_bias, Weights, Backend>, GeluMlp<D, F, gelu, C.mlp_bias, Weights, Backend>>;
+  using DenseBlock = Block<NormLayer, AttentionLayer, MlpLayer, post_norm>;
+  using SparseBlock = Block<NormLayer, AttentionLayer, Mixture<mixture, Weights, Backend>, post_norm>;
 
   struct None {};
   using PositionTable = std::conditional_t<C.position == Position::learned, Embedding<C.max_seq_len, D, T, Backend>, None>;

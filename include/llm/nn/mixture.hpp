@@ -10,7 +10,8 @@
 
 namespace llm {
 
-/// What decides the types inside a mixture of experts.
+/// What decides the types and the routing of a mixture of experts. Numbers are integers, and the scale is told at run time: clang 14 has no
+/// floating template arguments.
 struct MixtureSpec {
   std::int64_t d_model = 0, experts = 0, ffn_dim = 0;
   Activation gate = Activation::silu;
@@ -28,7 +29,7 @@ struct RoutedExperts {
   using Bias = std::conditional_t<HasBias, Tensor<T, Shape<Count>, Backend>, detail::NoBias>;
 
   Linear<D, Count, false, Weights, Backend> router;
-  [[no_unique_address]] Bias bias = detail::make_parameter<Bias>();
+  [[no_unique_address]] Bias bias = detail::make_parameter<Bias, typename Weights::element_type>();
   std::shared_ptr<Bank> experts = std::make_shared<Bank>();  // shared with what a tape recorded
   RouteOptions options = {};
 
@@ -68,15 +69,38 @@ struct Mixture {
       return {};
     else if constexpr (S == 0)
       return routed(x);
-    else
-      return routed(x) + shared(x);
+    else {
+      const X y = routed(x);  // first: the operands of a sum have no order
+      return y + shared(x);
+    }
   }
 
-  /// f(linear, kind of its matrix, name) for matrices outside the experts; f(linear, kind, name, "experts", i) for those of expert i.
-  template <class Visit>
-  void visit(Visit&& f) const {
-    f(routed.router, ParameterKind::matrix, "gate");
+  /// inside(module, number of an expert or -1) gives the f(layer, kind of its matrix, name) for what stands there.
+  template <class Inside>
+  void visit_modules(const Inside& inside) const {
+    const auto here = inside("mlp", -1);
+    here(routed.router, ParameterKind::matrix, "gate");
+    if constexpr (M.score_bias) here(ScoreBias{routed.bias}, ParameterKind::bias, "gate");
+    std::int64_t number = 0;
+    for (const auto& expert : *routed.experts) expert.visit(inside("mlp.experts", number++));
+    const auto together = inside("mlp.shared_expert", -1);
+    if constexpr (S > 0 && M.shared_gate) {
+      (*shared.experts)[0].visit(together);
+      here(shared.router, ParameterKind::matrix, "shared_expert_gate");
+    } else if constexpr (S > 0) {
+      shared.visit(together);
+    }
   }
+
+ private:
+  /// The bias for the choice as a layer that can be visited.
+  struct ScoreBias {
+    const typename Routed::Bias& bias;
+    template <class F>
+    void visit(F&& f) const {
+      f(bias, ParameterKind::bias, "e_score_correction_bias");
+    }
+  };
 };
 
 }  // namespace llm

@@ -61,21 +61,31 @@ inline constexpr bool stream_of<Tensor<T, S, Backend>, D, T, Backend> = S::rank 
 /// What a parameter is, which decides how it is initialised.
 enum class ParameterKind : std::uint8_t { matrix, residual_output, gain, bias };
 
-/// What a parameter is called and how large it is. Names follow the published Llama checkpoints.
+/// Where a parameter stands: in which layer, or -1, and in which expert of it, or -1; the pieces of its name, empty ones left out.
+struct ParameterPlace {
+  std::int64_t layer = -1;
+  std::array<const char*, 3> path = {};  // the number of the expert follows the first piece
+  std::int64_t expert = -1;
+};
+
+/// What a parameter is called and how large it is. Names follow the published Llama and Qwen checkpoints.
 class ParameterFacts {
  public:
-  /// "model.layers.0.self_attn.q_proj.weight"; made on request, so that listing parameters allocates nothing.
+  /// "model.layers.0.mlp.experts.3.gate_proj.weight"; made on request, so that listing parameters allocates nothing.
   std::string name() const {
-    std::string text = layer_ < 0 ? "" : detail::concat("model.layers.", layer_);
-    for (const char* const piece : path_) {
+    std::string text = layer() < 0 ? "" : detail::concat("model.layers.", layer());
+    for (const char* const& piece : place_.path) {
       if (*piece == '\0') continue;
       if (!text.empty()) text += '.';
       text += piece;
+      if (expert() >= 0 && &piece == place_.path.data()) text += detail::concat(".", expert());
     }
     return text;
   }
   /// The layer it belongs to, or -1.
-  std::int64_t layer() const { return layer_; }
+  std::int64_t layer() const { return place_.layer; }
+  /// The expert of that layer, or -1.
+  std::int64_t expert() const { return place_.expert; }
   ParameterKind kind() const { return kind_; }
   std::span<const std::int64_t> shape() const { return {extents_, static_cast<std::size_t>(rank_)}; }
   std::int64_t numel() const { return rank_ == 2 ? extents_[0] * extents_[1] : extents_[0]; }
@@ -84,16 +94,14 @@ class ParameterFacts {
 
  protected:
   template <class S>
-  ParameterFacts(const S& shape, ParameterKind kind, std::int64_t layer, std::array<const char*, 3> path)
-      : kind_(kind), layer_(layer), path_(path), rank_(S::rank) {
+  ParameterFacts(const S& shape, ParameterKind kind, const ParameterPlace& place) : kind_(kind), place_(place), rank_(S::rank) {
     static_assert(S::rank == 1 || S::rank == 2, "llm::ParameterView: parameters are vectors or matrices");
     for (int i = 0; i < S::rank; ++i) extents_[i] = shape.extent(i);
   }
 
  private:
   ParameterKind kind_;
-  std::int64_t layer_;
-  std::array<const char*, 3> path_;  // joined by dots, empty pieces left out
+  ParameterPlace place_;
   int rank_;
   std::int64_t extents_[2] = {0, 0};
 };
@@ -103,8 +111,8 @@ template <class T, class Backend>
 class ParameterView : public ParameterFacts {
  public:
   template <class S>
-  ParameterView(const Tensor<T, S, Backend>& tensor, ParameterKind kind, std::int64_t layer, std::array<const char*, 3> path)
-      : ParameterFacts(tensor.shape(), kind, layer, path), tensor_(tensor.template view<Shape<dyn>>({tensor.numel()})) {}
+  ParameterView(const Tensor<T, S, Backend>& tensor, ParameterKind kind, const ParameterPlace& place)
+      : ParameterFacts(tensor.shape(), kind, place), tensor_(tensor.template view<Shape<dyn>>({tensor.numel()})) {}
 
   /// All elements, flat.
   Tensor<T, Shape<dyn>, Backend>& tensor() { return tensor_; }

@@ -17,12 +17,11 @@ template <class Backend>
 class StoredParameterView : public ParameterFacts {
  public:
   template <class S>
-  StoredParameterView(const Tensor<float, S, Backend>& tensor, ParameterKind kind, std::int64_t layer, std::array<const char*, 3> path)
-      : ParameterFacts(tensor.shape(), kind, layer, path), vector_(tensor.template view<Shape<dyn>>({tensor.numel()})) {}
+  StoredParameterView(const Tensor<float, S, Backend>& tensor, ParameterKind kind, const ParameterPlace& place)
+      : ParameterFacts(tensor.shape(), kind, place), vector_(tensor.template view<Shape<dyn>>({tensor.numel()})) {}
   template <std::int64_t Rows, std::int64_t Columns>
-  StoredParameterView(const StoredMatrix<Rows, Columns, Backend>& matrix, ParameterKind kind, std::int64_t layer,
-                      std::array<const char*, 3> path)
-      : ParameterFacts(Shape<Rows, Columns>(), kind, layer, path),
+  StoredParameterView(const StoredMatrix<Rows, Columns, Backend>& matrix, ParameterKind kind, const ParameterPlace& place)
+      : ParameterFacts(Shape<Rows, Columns>(), kind, place),
         matrix_(const_cast<StoredMatrix<Rows, Columns, Backend>*>(&matrix)) {}  // a const model lists const views
 
   /// How the elements are stored: f32 for vectors.

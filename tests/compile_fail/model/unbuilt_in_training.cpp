@@ -1,5 +1,5 @@
 // A whole program that trains a model which is not built yet: one error, wherever else the model is named.
-// expect: llm::LLM: a mixture of experts is counted but not built yet
+// expect: llm::LLM: multi-head latent attention is counted but not built yet
 #include <vector>
 
 #include <llm/backend/reference/reference.hpp>
@@ -13,10 +13,9 @@ inline constexpr llm::Config config{.vocab_size = 97,
                                     .d_model = 48,
                                     .n_layers = 2,
                                     .n_heads = 6,
-                                    .n_kv_heads = 2,
                                     .ffn_dim = 128,
                                     .max_seq_len = 32,
-                                    .experts = {.count = 8, .active = 2}};
+                                    .mla = {.kv_rank = 16, .nope_dim = 8, .rope_dim = 4, .v_dim = 8}};
 #else
 inline constexpr llm::Config config{
     .vocab_size = 97, .d_model = 48, .n_layers = 2, .n_heads = 6, .n_kv_heads = 2, .ffn_dim = 128, .max_seq_len = 32};

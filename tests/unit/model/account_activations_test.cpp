@@ -134,9 +134,10 @@ TEST_CASE("a step that cannot be is refused in a sentence") {
 
 TEST_CASE("a config that LLM cannot build, or that is none, has no memory to tell") {
   const auto refusal = [](const Config& c) { return error_of([&] { training_memory(c, {}); }); };
-  CHECK_THAT(refusal(llm::configs::mixtral_8x7b), Catch::Contains("llm::training_memory(config, step): there is no model of this config") &&
-                                                      Catch::Contains("a mixture of experts is counted but not built yet"));
-  CHECK_THROWS_AS(decode_memory(llm::configs::mixtral_8x7b, {}), llm::ConfigError);
+  CHECK_THAT(refusal(llm::configs::deepseek_v2_lite),
+             Catch::Contains("llm::training_memory(config, step): there is no model of this config") &&
+                 Catch::Contains("multi-head latent attention is counted but not built yet"));
+  CHECK_THROWS_AS(decode_memory(llm::configs::deepseek_v2_lite, {}), llm::ConfigError);
   Config broken = llm::configs::seed_502m;
   broken.n_kv_heads = 5;
   CHECK_THAT(refusal(broken), Catch::Contains("n_kv_heads"));

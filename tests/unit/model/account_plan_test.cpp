@@ -144,5 +144,5 @@ TEST_CASE("a plan whose arguments cannot be is refused [int64]") {
   CHECK_THROWS_AS(llm::largest_sequences(seed_502m, room(GB), 0), llm::ValueError);
   CHECK_THROWS_AS(llm::largest_sequences(seed_502m, room(GB), 2049), llm::ValueError);
   CHECK_THROWS_AS(llm::largest_batch(seed_502m, {.length = 0}, GB), llm::ValueError);
-  CHECK_THROWS_AS(llm::largest_batch(mixtral_8x7b, {}, GB), llm::ConfigError);
+  CHECK_THROWS_AS(llm::largest_batch(llm::configs::deepseek_v2_lite, {}, GB), llm::ConfigError);
 }
