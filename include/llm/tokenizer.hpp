@@ -3,6 +3,7 @@
 
 #include <llm/io/tokenizer_file.hpp>
 #include <llm/io/tokenizer_gguf.hpp>
+#include <llm/io/tokenizer_gguf_writer.hpp>
 #include <llm/io/tokenizer_json.hpp>
 #include <llm/text.hpp>
 #include <llm/text/bpe/bpe_tokenizer.hpp>

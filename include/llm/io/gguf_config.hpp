@@ -12,6 +12,7 @@
 #include <llm/io/gguf_config_common.hpp>
 #include <llm/io/gguf_config_keys.hpp>
 #include <llm/io/gguf_config_rope.hpp>
+#include <llm/io/gguf_key_names.hpp>
 #include <llm/io/gguf_reader.hpp>
 #include <llm/io/published_config.hpp>
 #include <llm/model/config.hpp>
@@ -37,8 +38,8 @@ inline Config read_qwen3(Keys& keys) {
   Config config = read_plain(keys, {.qk_norm = true});
   if (keys.architecture() == "qwen3moe") {
     read_experts(keys, config, true);
-    if (!config.has_experts()) keys.fail("expert_count", "is missing or 0");
-    keys.positive("expert_feed_forward_length");  // the experts' width: here it has no default
+    if (!config.has_experts()) keys.fail(key::expert_count, "is missing or 0");
+    keys.positive(key::expert_feed_forward_length);  // the experts' width: here it has no default
   }
   return config;
 }
@@ -110,21 +111,21 @@ inline Config read_gemma3(Keys& keys) {
 /// Latent attention. Files since 2025 keep the widths of a head under *_mla, and under the plain keys those of the latent, which one
 /// head of keys stands for; older files have the widths of a head under the plain keys.
 inline void read_latent_attention(Keys& keys, Config& config) {
-  config.n_heads = config.n_kv_heads = keys.count("attention.head_count");
+  config.n_heads = config.n_kv_heads = keys.count(key::head_count);
   Mla& mla = config.mla;
   mla.kv_rank = keys.positive("attention.kv_lora_rank");
   mla.q_rank = keys.find_count("attention.q_lora_rank").value_or(0);
-  mla.rope_dim = keys.count("rope.dimension_count");
-  const std::int64_t key_width = keys.count("attention.key_length"), value_width = keys.count("attention.value_length");
+  mla.rope_dim = keys.count(key::rope_dimension_count);
+  const std::int64_t key_width = keys.count(key::key_length), value_width = keys.count(key::value_length);
   const auto own_key_width = keys.find_count("attention.key_length_mla"), own_value_width = keys.find_count("attention.value_length_mla");
-  const std::int64_t kv_heads = keys.find_count("attention.head_count_kv").value_or(config.n_heads);
+  const std::int64_t kv_heads = keys.find_count(key::head_count_kv).value_or(config.n_heads);
   if (own_key_width.has_value() != own_value_width.has_value()) keys.fail("attention.key_length_mla", "and value_length_mla come in pairs");
   if (own_key_width && (key_width != mla.kv_rank + mla.rope_dim || value_width != mla.kv_rank || kv_heads != 1))
-    keys.fail("attention.key_length", "and value_length do not describe one head of latents");
-  if (!own_key_width && kv_heads != config.n_heads) keys.fail("attention.head_count_kv", "is neither 1 nor attention.head_count");
+    keys.fail(key::key_length, "and value_length do not describe one head of latents");
+  if (!own_key_width && kv_heads != config.n_heads) keys.fail(key::head_count_kv, "is neither 1 nor attention.head_count");
   mla.nope_dim = own_key_width.value_or(key_width) - mla.rope_dim;
   mla.v_dim = own_value_width.value_or(value_width);
-  if (mla.nope_dim < 0) keys.fail("rope.dimension_count", "is larger than a head");
+  if (mla.nope_dim < 0) keys.fail(key::rope_dimension_count, "is larger than a head");
 }
 
 inline Config read_deepseek2(Keys& keys) {
@@ -140,7 +141,7 @@ inline Config read_deepseek2(Keys& keys) {
   }
   read_experts(keys, config, false);
   if (!config.has_experts()) return config;
-  keys.positive("expert_feed_forward_length");
+  keys.positive(key::expert_feed_forward_length);
   Experts& experts = config.experts;
   experts.first_dense = keys.find_count("leading_dense_block_count").value_or(0);
   experts.shared_ffn_dim = keys.find_count("expert_shared_count").value_or(0) * experts.ffn_dim;

@@ -13,6 +13,7 @@
 #include <llm/core/dtype.hpp>
 #include <llm/core/error.hpp>
 #include <llm/io/gguf_config_keys.hpp>
+#include <llm/io/gguf_key_names.hpp>
 #include <llm/model/config.hpp>
 
 namespace llm::detail::gguf {
@@ -32,13 +33,13 @@ inline double llama3_divisor(const RopeScaling& scaling, double theta, std::int6
 /// as the numbers that they come from. Those of the published models (Llama 3.1 and later: bounds 1 and 4, first context 8192) are
 /// recognised by computing the divisors again; any others are an error.
 inline RopeScaling scaling_of_factors(const Keys& keys, double theta, std::int64_t rope_dim) {
-  constexpr std::string_view name = "rope_freqs.weight";
+  constexpr std::string_view name = key::rope_freqs_tensor;
   const GgufEntry& tensor = keys.file().at(name);
   const auto refuse = [&](const std::string& why) {
     keys.fail(concat("tensor ", in_quotes(name), " scales RoPE's frequencies by ", why, ": what they come from is not known"));
   };
   constexpr std::int64_t widest = 65536;  // far beyond published heads: the tensor is read whole
-  if (rope_dim > widest) keys.fail("rope.dimension_count", concat("is ", rope_dim, ", more than the limit of ", widest));
+  if (rope_dim > widest) keys.fail(key::rope_dimension_count, concat("is ", rope_dim, ", more than the limit of ", widest));
   if (tensor.dtype != DType::f32 || tensor.shape != std::vector<std::int64_t>{rope_dim / 2})
     keys.fail(concat("tensor ", in_quotes(name), " must hold one f32 for each of the ", rope_dim / 2, " rotated pairs"));
   const auto divisor = [&](std::int64_t i) {
@@ -60,43 +61,43 @@ inline RopeScaling scaling_of_factors(const Keys& keys, double theta, std::int64
 
 inline RopeScaling read_yarn(Keys& keys, double factor) {
   RopeScaling scaling{.kind = RopeScalingKind::yarn, .factor = factor};
-  scaling.original_max_seq_len = keys.count("rope.scaling.original_context_length");
-  scaling.beta_fast = keys.find_number("rope.scaling.yarn_beta_fast").value_or(scaling.beta_fast);
-  scaling.beta_slow = keys.find_number("rope.scaling.yarn_beta_slow").value_or(scaling.beta_slow);
+  scaling.original_max_seq_len = keys.count(key::rope_scaling_original_context_length);
+  scaling.beta_fast = keys.find_number(key::rope_scaling_yarn_beta_fast).value_or(scaling.beta_fast);
+  scaling.beta_slow = keys.find_number(key::rope_scaling_yarn_beta_slow).value_or(scaling.beta_slow);
   return scaling;
 }
 
 /// The scaling that the keys give. A file without a type but with a factor means linear, as files did before types were written.
 inline RopeScaling read_scaling_keys(Keys& keys) {
-  const auto type = keys.find_text("rope.scaling.type");
-  const auto new_factor = keys.find_number("rope.scaling.factor"), old_factor = keys.find_number("rope.scale_linear");
+  const auto type = keys.find_text(key::rope_scaling_type);
+  const auto new_factor = keys.find_number(key::rope_scaling_factor), old_factor = keys.find_number("rope.scale_linear");
   const double factor = new_factor.value_or(old_factor.value_or(1.0));
   keys.ignore("rope.scaling.finetuned");
   keys.expect_number("rope.scaling.attn_factor", 1);
   keys.expect_number("rope.scaling.yarn_ext_factor", 1);
   keys.expect_number("rope.scaling.yarn_attn_factor", 1);
   if (type == "yarn") return read_yarn(keys, factor);
-  keys.ignore("rope.scaling.original_context_length");
+  keys.ignore(key::rope_scaling_original_context_length);
   if (type == "none" || (!type && factor == 1)) return {};
   if (type && *type != "linear")
-    keys.fail("rope.scaling.type", concat("is ", in_quotes(*type), ", which is not known (none, linear, yarn)"));
+    keys.fail(key::rope_scaling_type, concat("is ", in_quotes(*type), ", which is not known (none, linear, yarn)"));
   return {.kind = RopeScalingKind::linear, .factor = factor};
 }
 
 /// Fills rope_theta, rope_dim and rope_scaling; the sizes of heads are known by then.
 inline void read_rope(Keys& keys, Config& config) {
-  config.rope_theta = keys.find_number("rope.freq_base").value_or(10000.0);  // what the format's own program takes
+  config.rope_theta = keys.find_number(key::rope_freq_base).value_or(10000.0);  // what the format's own program takes
   const std::int64_t width = config.head_width();
-  const std::int64_t rotated = keys.find_positive("rope.dimension_count").value_or(width);
+  const std::int64_t rotated = keys.find_positive(key::rope_dimension_count).value_or(width);
   config.rope_dim = rotated == width ? 0 : rotated;
   config.rope_scaling = read_scaling_keys(keys);
   for (const char* name : {"rope_factors_long.weight", "rope_factors_short.weight"})
     if (keys.has_tensor(name)) keys.fail(concat("tensor ", in_quotes(name), ": RoPE scaling of the kind longrope is not supported"));
-  if (!keys.has_tensor("rope_freqs.weight")) return;
+  if (!keys.has_tensor(key::rope_freqs_tensor)) return;
   const RopeScaling by_tensor = scaling_of_factors(keys, config.rope_theta, rotated);
   if (by_tensor.kind == RopeScalingKind::none) return;
   if (config.rope_scaling.kind != RopeScalingKind::none)
-    keys.fail("rope.scaling.type", "and the tensor 'rope_freqs.weight' both scale RoPE");
+    keys.fail(key::rope_scaling_type, "and the tensor 'rope_freqs.weight' both scale RoPE");
   config.rope_scaling = by_tensor;
 }
 

@@ -114,8 +114,8 @@ inline std::span<const std::byte> data_after(const Cursor& cursor, std::span<con
   return begin < file.size() ? file.subspan(static_cast<std::size_t>(begin)) : std::span<const std::byte>();
 }
 
-/// The first reading: checks everything and keeps no more than names and positions.
-inline void check_header(Cursor& cursor, std::span<const std::byte> file) {
+/// The first reading: checks everything and keeps no more than names and positions. `cut`: data may be missing.
+inline void check_header(Cursor& cursor, std::span<const std::byte> file, bool cut) {
   const Counts counts = read_counts(cursor);
   std::uint64_t alignment = default_alignment;
   {
@@ -138,7 +138,7 @@ inline void check_header(Cursor& cursor, std::span<const std::byte> file) {
     }
     names.check_unique(cursor);
   }
-  check_places(cursor, places, data_after(cursor, file, alignment).size());
+  check_places(cursor, places, cut ? UINT64_MAX : data_after(cursor, file, alignment).size());
 }
 
 /// The second reading, of a header that is known to be good.
@@ -156,7 +156,9 @@ inline GgufIndex keep_header(Cursor& cursor, std::span<const std::byte> file) {
   for (const TensorInfo& info : infos) {
     const std::uint64_t offset = info.offset + (file.size() - data.size());
     if (info.type->dtype) {
-      const auto bytes = data.empty() ? data : data.subspan(static_cast<std::size_t>(info.offset), static_cast<std::size_t>(info.size));
+      const bool there = info.offset <= data.size() && info.size <= data.size() - info.offset;
+      const auto bytes =
+          there ? data.subspan(static_cast<std::size_t>(info.offset), static_cast<std::size_t>(info.size)) : std::span<const std::byte>();
       index.tensors.push_back({std::string(info.name), *info.type->dtype, info.shape(), bytes, offset});
     } else {
       index.unsupported.push_back({std::string(info.name), std::string(info.type->name), info.shape(), offset, info.size});
@@ -169,9 +171,11 @@ inline GgufIndex keep_header(Cursor& cursor, std::span<const std::byte> file) {
 
 /// Reads and checks the header of a file that lies in memory; keys, values and the entries' bytes point into `file`. `path` is for
 /// messages. Throws FileError. The header is read twice, the first time keeping next to nothing: a bad file costs little memory.
-inline GgufIndex parse_gguf(std::span<const std::byte> file, const std::string& path, detail::ReleasePages release = nullptr) {
+/// `cut`: the file may end before its data does; what is not there whole has no bytes.
+inline GgufIndex parse_gguf(std::span<const std::byte> file, const std::string& path, detail::ReleasePages release = nullptr,
+                            bool cut = false) {
   detail::gguf::Cursor checking(file, path, release);
-  detail::gguf::check_header(checking, file);
+  detail::gguf::check_header(checking, file, cut);
   detail::gguf::Cursor keeping(file, path, release);
   return detail::gguf::keep_header(keeping, file);
 }

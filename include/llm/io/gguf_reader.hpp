@@ -33,6 +33,11 @@ class GgufFile {
   /// The same for a file that lies in memory; `bytes` must outlive the object. `path` is for messages.
   static GgufFile view(std::span<const std::byte> bytes, const std::string& path) { return {parse_gguf(bytes, path), path}; }
 
+  /// The same for the beginning of a file, at least its header: tensors whose data is not there whole have no bytes.
+  static GgufFile view_beginning(std::span<const std::byte> bytes, const std::string& path) {
+    return {parse_gguf(bytes, path, nullptr, /*cut=*/true), path};
+  }
+
   const std::string& path() const { return path_; }
   std::uint32_t version() const { return index_.version; }
 

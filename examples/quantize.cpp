@@ -1,0 +1,96 @@
+// Makes a GGUF file in a chosen format of a published model: a Hugging Face folder, a checkpoint of this library, or another GGUF file.
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+
+#include <llm/io.hpp>
+#include <llm/tokenizer.hpp>
+
+#include "support/quantize_report.hpp"
+
+namespace {
+
+struct Options {
+  std::string model, output, format = "q4_k", name;
+  bool pure = false, overwrite = false, no_tokenizer = false;
+  int threads = static_cast<int>((std::max)(1u, std::thread::hardware_concurrency()));
+};
+
+/// A format that matrices of a GGUF file may have. Throws ValueError for other words.
+llm::DType format_of(const std::string& word) {
+  llm::DType format = llm::DType::f32;
+  if (!llm::parse_dtype(word, format) || format == llm::DType::f64 || format == llm::DType::i64 || format == llm::DType::i32 ||
+      format == llm::DType::u8)
+    throw llm::ValueError("--format " + llm::detail::in_quotes(word) +
+                          " is none of f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q2_k q3_k q4_k q5_k q6_k");
+  return format;
+}
+
+/// The folder that a model's tokenizer stands in.
+std::string folder_of(const std::string& model) { return std::filesystem::is_directory(model) ? model : llm::detail::os::folder_of(model); }
+
+/// A name and the tokenizer, as far as they are there.
+llm::GgufMetadata beside_the_weights(const Options& o, std::int64_t vocab_size) {
+  const std::filesystem::path folder = folder_of(o.model);
+  llm::GgufMetadata out;
+  out.set("general.name", o.name.empty() ? std::filesystem::absolute(folder / ".").parent_path().filename().string() : o.name);
+  if (o.no_tokenizer || !std::filesystem::exists(folder / "tokenizer.json")) {
+    std::fprintf(stderr, "quantize: without a tokenizer%s: programs that load the file take ids only\n",
+                 o.no_tokenizer ? "" : " (there is no tokenizer.json)");
+    out.set("tokenizer.ggml.model", "no_vocab");
+    return out;
+  }
+  const auto tokenizer = llm::Tokenizer::from_file(folder.string());
+  llm::set_gguf_tokenizer(out, *tokenizer.get_if<llm::BpeTokenizer>(), vocab_size);
+  return out;
+}
+
+void run(const Options& o) {
+  const llm::DType format = format_of(o.format);
+  if (std::filesystem::exists(o.output) && !o.overwrite) throw llm::FileError(o.output + " exists (hint: --overwrite replaces it)");
+  examples::QuantizeReport report;
+  std::int64_t layers = 0;
+  llm::GgufWriteOptions options{.threads = o.threads};
+  options.format = [&](const llm::PlannedTensor& tensor, llm::DType) { return llm::mixed_format(tensor, format, layers, o.pure); };
+  options.progress = [&](const llm::WrittenTensor& tensor) { report.add(tensor); };
+  if (o.model.ends_with(".gguf")) {
+    const auto source = llm::GgufFile::open(o.model);
+    layers = llm::read_gguf_config(source).config.n_layers;
+    llm::write_gguf(o.output, source, options);
+  } else {
+    const auto files = llm::CheckpointFiles::open(o.model);
+    if (!files.model()) throw llm::FileError(o.model + ": nothing says what model it is: there is no config.json beside it");
+    layers = files.model()->config.n_layers;
+    llm::write_gguf(o.output, *files.model(), files.names(), files.tensors(), beside_the_weights(o, files.model()->config.vocab_size),
+                    options);
+  }
+  report.print();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options o;
+  CLI::App app("Makes a GGUF file in a chosen format of a published model.");
+  app.add_option("model", o.model, "a Hugging Face folder, a .safetensors file, or a .gguf file")->required();
+  app.add_option("output", o.output, "the .gguf file to make")->required();
+  app.add_option("--format", o.format, "f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q2_k q3_k q4_k q5_k q6_k; q4_k without it");
+  app.add_flag("--pure", o.pure, "this format for all matrices: no more bits for the embedding, the head and sensitive layers");
+  app.add_option("--threads", o.threads, "that encode; all cores without it")->check(CLI::Range(1, 1024));
+  app.add_option("--name", o.name, "general.name in the file; the folder's name without it");
+  app.add_flag("--no-tokenizer", o.no_tokenizer, "leave the tokenizer out");
+  app.add_flag("--overwrite", o.overwrite, "replace the output file if it exists");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    run(o);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "quantize: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,310 @@
+// Writes a whole model as a GGUF file, from tensors under the names of any of its files, in any format, tensor by tensor.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <llm/core/dtype.hpp>
+#include <llm/core/error.hpp>
+#include <llm/core/quant.hpp>
+#include <llm/core/quant_encode.hpp>
+#include <llm/io/found_tensors.hpp>
+#include <llm/io/gguf_config_writer.hpp>
+#include <llm/io/gguf_metadata.hpp>
+#include <llm/io/gguf_plan.hpp>
+#include <llm/io/gguf_writer.hpp>
+#include <llm/io/name_order.hpp>
+#include <llm/io/page_release.hpp>
+#include <llm/io/parameter_source.hpp>
+#include <llm/io/published_config.hpp>
+#include <llm/io/tensor_check.hpp>
+
+namespace llm {
+
+/// A tensor that has been written.
+struct WrittenTensor {
+  std::string_view name;
+  DType from = DType::f32, to = DType::f32;
+  std::int64_t elements = 0, bytes = 0;
+  double squared_error = 0, squared_sum = 0;  // of what was written against the source, and of the source
+};
+
+struct GgufWriteOptions {
+  /// The format of a tensor that is no vector, by its name in the GGUF file and what it is stored in; without it formats stay.
+  /// Vectors are f32, as readers of the format expect them.
+  std::function<DType(const PlannedTensor&, DType stored)> format = {};
+  /// Called after each tensor.
+  std::function<void(const WrittenTensor&)> progress = {};
+  int threads = 1;  // that encode; the file does not depend on it
+};
+
+namespace detail::gguf {
+
+/// Runs f(i) for 0 <= i < count on so many threads, each with every so-manieth i; the first error of the lowest thread is thrown.
+template <class F>
+void for_each_on_threads(std::int64_t count, int threads, const F& f) {
+  const auto n = static_cast<std::int64_t>((std::max)(1, threads));
+  if (n == 1 || count <= 1) {
+    for (std::int64_t i = 0; i < count; ++i) f(i);
+    return;
+  }
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n));
+  const auto work = [&](std::int64_t me) {
+    try {
+      for (std::int64_t i = me; i < count; i += n) f(i);
+    } catch (...) {
+      errors[static_cast<std::size_t>(me)] = std::current_exception();
+    }
+  };
+  std::vector<std::thread> workers;
+  for (std::int64_t me = 1; me < n; ++me) workers.emplace_back(work, me);
+  work(0);
+  for (std::thread& worker : workers) worker.join();
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+}
+
+/// A source tensor with the format of its elements.
+struct SourceTensor {
+  const FoundTensor* tensor = nullptr;
+  DType dtype = DType::f32;
+
+  std::int64_t columns() const { return tensor->shape.empty() ? 1 : tensor->shape.back(); }
+};
+
+/// Makes the rows of one planned tensor.
+class RowMaker {
+ public:
+  RowMaker(const PlannedTensor& plan, std::vector<SourceTensor> parts, DType to) : plan_(plan), parts_(std::move(parts)), to_(to) {}
+
+  std::int64_t columns() const { return plan_.columns(); }
+  std::int64_t rows() const { return plan_.rows(); }
+  bool transposed() const { return plan_.parts.front().transposed; }
+  std::size_t row_bytes() const { return static_cast<std::size_t>(storage_bytes(to_, columns())); }
+
+  /// Writes row r to out and adds to the sums.
+  void make(std::int64_t r, std::byte* out, double& squared_error, double& squared_sum) const {
+    const auto [part, row] = plan_.origin(r);
+    const SourceTensor& source = parts_[part];
+    if (source.dtype == to_ && !transposed()) {
+      std::memcpy(out, source.tensor->bytes.data() + static_cast<std::size_t>(row) * row_bytes(), row_bytes());
+      return;
+    }
+    std::vector<float> values(static_cast<std::size_t>(columns())), back(values.size());
+    read(source, row, values.data());
+    quantize_row(to_, values.data(), out, columns());
+    dequantize_row(to_, out, back.data(), columns());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double value = static_cast<double>(values[i]), error = static_cast<double>(back[i]) - value;
+      squared_error += error * error, squared_sum += value * value;
+    }
+  }
+
+ private:
+  void read(const SourceTensor& source, std::int64_t row, float* out) const {
+    const std::byte* bytes = source.tensor->bytes.data();
+    if (!transposed()) {
+      dequantize_row(source.dtype, bytes + static_cast<std::size_t>(row * storage_bytes(source.dtype, columns())), out, columns());
+      return;
+    }
+    const std::int64_t width = source.columns();  // a column of a matrix of plain elements
+    for (std::int64_t i = 0; i < columns(); ++i)
+      dequantize_row(source.dtype, bytes + static_cast<std::size_t>(storage_bytes(source.dtype, i * width + row)), out + i, 1);
+  }
+
+  const PlannedTensor& plan_;
+  std::vector<SourceTensor> parts_;
+  DType to_;
+};
+
+/// Writes the tensors of a plan one by one.
+class ModelWriter {
+ public:
+  ModelWriter(std::vector<PlannedTensor> plan, std::span<const FoundTensor> tensors, const GgufWriteOptions& options)
+      : plan_(std::move(plan)),
+        tensors_(tensors),
+        options_(options),
+        order_(order_by_name(tensors, [](const FoundTensor& t) { return t.name; })) {
+    for (const PlannedTensor& planned : plan_) {
+      const SourceTensor first = source(planned.parts.front().tensor);
+      DType to = DType::f32;
+      if (!planned.vector()) to = options_.format ? options_.format(planned, first.dtype) : first.dtype;
+      formats_.push_back(to);
+      if (planned.parts.front().transposed && block_format(first.dtype).elements != 1)
+        throw ValueError(concat("llm::write_gguf: tensor ", in_quotes(planned.parts.front().tensor), " is transposed and in blocks"));
+    }
+  }
+
+  std::vector<GgufTensorToWrite> heads() const {
+    std::vector<GgufTensorToWrite> out;
+    for (std::size_t i = 0; i < plan_.size(); ++i) out.push_back({plan_[i].name, formats_[i], plan_[i].shape});
+    return out;
+  }
+
+  void write_to(GgufWriter& writer) const {
+    for (std::size_t i = 0; i < plan_.size(); ++i) write(writer, plan_[i], formats_[i]);
+  }
+
+ private:
+  SourceTensor source(std::string_view name) const {
+    const FoundTensor* tensor = find_by_name(tensors_, order_, name, [](const FoundTensor& t) { return t.name; });
+    if (tensor == nullptr) throw ValueError(concat("llm::write_gguf: there is no tensor ", in_quotes(name)));
+    if (tensor->format) return {tensor, *tensor->format};
+    throw ValueError(
+        concat("llm::write_gguf: tensor ", in_quotes(name), " is of the type ", tensor->dtype, ", which is not one of weights"));
+  }
+
+  void write(GgufWriter& writer, const PlannedTensor& planned, DType to) const {
+    std::vector<SourceTensor> parts;
+    for (const ParameterSource& part : planned.parts) parts.push_back(source(part.tensor));
+    WrittenTensor written{planned.name, parts.front().dtype, to, elements_of(planned.shape), 0, 0, 0};
+    const RowMaker maker(planned, parts, to);
+    constexpr std::int64_t at_once = std::int64_t{1} << 20;  // elements
+    const std::int64_t group = (std::max)(std::int64_t{1}, at_once / (std::max)(std::int64_t{1}, maker.columns()));
+    std::vector<std::byte> bytes;
+    std::vector<double> errors, sums;
+    for (std::int64_t first = 0; first < maker.rows(); first += group) {
+      const std::int64_t count = (std::min)(group, maker.rows() - first);
+      bytes.resize(static_cast<std::size_t>(count) * maker.row_bytes());
+      errors.assign(static_cast<std::size_t>(count), 0), sums.assign(static_cast<std::size_t>(count), 0);
+      try {
+        for_each_on_threads(count, options_.threads, [&](std::int64_t i) {
+          const auto at = static_cast<std::size_t>(i);
+          maker.make(first + i, bytes.data() + at * maker.row_bytes(), errors[at], sums[at]);
+        });
+      } catch (const NumericError& error) {
+        throw NumericError(concat("llm::write_gguf: tensor ", in_quotes(planned.name), ": ", error.what()));
+      }
+      writer.write(bytes);
+      written.bytes += static_cast<std::int64_t>(bytes.size());
+      for (std::size_t i = 0; i < errors.size(); ++i) written.squared_error += errors[i], written.squared_sum += sums[i];
+    }
+    for (const SourceTensor& part : parts)
+      if (part.tensor->mapped) os::release_pages(part.tensor->bytes.data(), part.tensor->bytes.size());
+    if (options_.progress) options_.progress(written);
+  }
+
+  std::vector<PlannedTensor> plan_;
+  std::span<const FoundTensor> tensors_;
+  const GgufWriteOptions& options_;
+  std::vector<std::size_t> order_;
+  std::vector<DType> formats_;
+};
+
+/// Throws unless the tensors are those of the model.
+inline TensorLayout checked_layout(const PublishedConfig& model, TensorNames names, std::span<const FoundTensor> tensors) {
+  const TensorCheck check = check_tensors(model, names, tensors);
+  if (check.matches()) return check.layout;
+  std::string text;
+  for (std::size_t i = 0; i < (std::min)(check.problems.size(), std::size_t{8}); ++i)
+    text += concat(i == 0 ? "" : "; ", check.problems[i].text);
+  throw FileError(concat("llm::write_gguf: the tensors are not those of ", model.source, ": ", text,
+                         check.hint.empty() ? "" : " (hint: ", check.hint, check.hint.empty() ? "" : ")"));
+}
+
+/// What llama.cpp calls the file by: the number of the format that most elements have.
+inline std::uint32_t file_type(std::span<const GgufTensorToWrite> tensors) {
+  std::vector<std::int64_t> elements(dtype_count, 0);
+  for (const GgufTensorToWrite& tensor : tensors)
+    if (tensor.shape.size() > 1) elements[static_cast<std::size_t>(tensor.dtype)] += elements_of(tensor.shape);
+  switch (static_cast<DType>(std::max_element(elements.begin(), elements.end()) - elements.begin())) {
+    case DType::f16:
+      return 1;
+    case DType::q4_0:
+      return 2;
+    case DType::q4_1:
+      return 3;
+    case DType::q8_0:
+      return 7;
+    case DType::q5_0:
+      return 8;
+    case DType::q5_1:
+      return 9;
+    case DType::q2_k:
+      return 10;
+    case DType::q3_k:
+      return 12;
+    case DType::q4_k:
+      return 15;
+    case DType::q5_k:
+      return 17;
+    case DType::q6_k:
+      return 18;
+    case DType::bf16:
+      return 32;
+    default:
+      return 0;
+  }
+}
+
+inline void write_planned(const std::string& path, GgufMetadata metadata, std::vector<PlannedTensor> plan,
+                          std::span<const FoundTensor> tensors, const std::optional<PublishedConfig>& model,
+                          const GgufWriteOptions& options) {
+  const ModelWriter source(std::move(plan), tensors, options);
+  std::vector<GgufTensorToWrite> heads = source.heads();
+  metadata.set("general.quantization_version", std::uint32_t{2});
+  metadata.set("general.file_type", file_type(heads));
+  const bool divisors = model && model->config.rope_scaling.kind == RopeScalingKind::llama3;
+  std::string first;
+  if (divisors) {
+    first = rope_divisors(model->config);
+    heads.insert(heads.begin(), {std::string(key::rope_freqs_tensor), DType::f32, {model->config.rope_width() / 2}});
+  }
+  if (model) {
+    const std::string beginning = header(metadata, heads) + first;
+    check_gguf_config(*model, std::as_bytes(std::span(beginning.data(), beginning.size())));
+  }
+  GgufWriter writer(path, metadata, std::move(heads));
+  writer.write(std::as_bytes(std::span(first.data(), first.size())));
+  source.write_to(writer);
+  writer.commit();
+}
+
+}  // namespace detail::gguf
+
+/// Writes a model as a GGUF file that llama.cpp loads: the keys of its architecture, `more` metadata (a name, the tokenizer: see
+/// set_gguf_tokenizer), and its tensors under GGUF's names and in its order of rows. The source are tensors with the names and shapes of
+/// a published directory or of a checkpoint of this library, in any format; they are read row by row. The file appears in one atomic step.
+/// Throws FileError when the tensors are not those of the config or the system fails, ValueError for families that are not written,
+/// ConfigError when GGUF cannot say what the model is, NumericError for values that a format cannot hold.
+inline void write_gguf(const std::string& path, const PublishedConfig& model, TensorNames names, std::span<const FoundTensor> tensors,
+                       const GgufMetadata& more = {}, const GgufWriteOptions& options = {}) {
+  namespace gg = detail::gguf;
+  GgufMetadata metadata = gguf_metadata(model);
+  for (const GgufMetadata::Pair& pair : more.pairs()) metadata.set(pair.key, pair.value);
+  gg::write_planned(path, std::move(metadata), plan_gguf(model, gg::checked_layout(model, names, tensors)), tensors, model, options);
+}
+
+/// Writes a GGUF file's model again with other formats: all its metadata, and all its tensors as they lie.
+/// Throws FileError when a tensor is of a type that the library does not read, and as the other.
+inline void write_gguf(const std::string& path, const GgufFile& source, const GgufWriteOptions& options = {}) {
+  namespace gg = detail::gguf;
+  if (!source.unsupported().empty()) source.find(source.unsupported().front().name);  // throws
+  std::vector<PlannedTensor> plan;
+  std::vector<FoundTensor> tensors;
+  for (const GgufEntry& tensor : source.tensors()) {
+    plan.push_back({.name = tensor.name, .shape = tensor.shape, .parts = {{.tensor = tensor.name}}});
+    tensors.push_back({.name = tensor.name,
+                       .dtype = gg::element_types[gg::element_type_number(tensor.dtype)].name,
+                       .shape = tensor.shape,
+                       .size = static_cast<std::int64_t>(tensor.bytes.size()),
+                       .bytes = tensor.bytes,
+                       .file = source.path(),
+                       .format = tensor.dtype});
+  }
+  gg::write_planned(path, GgufMetadata(source), std::move(plan), tensors, {}, options);
+}
+
+}  // namespace llm
