@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <span>
 #include <type_traits>
 #include <vector>
 
+#include <llm/core/quant_encode.hpp>
 #include <llm/core/rng.hpp>
+#include <llm/model/freeze.hpp>
 #include <support/catch.hpp>
 
 namespace {
@@ -42,6 +46,37 @@ inline constexpr llm::Config gpt2{.vocab_size = 61,
                                   .attention_out_bias = true,
                                   .mlp_bias = true};
 
+inline constexpr llm::Config blocks_of_32 = [] {
+  llm::Config c = modern;
+  c.ffn_dim = 192;
+  return c;
+}();
+
+template <class Model>
+Model make(std::uint64_t seed) {
+  return Model::random(seed);
+}
+/// A frozen model whose matrices are stored in many formats.
+template <>
+llm::LLM<blocks_of_32, llm::Frozen> make(std::uint64_t seed) {
+  const auto from = llm::LLM<blocks_of_32>::random(seed);
+  auto model = llm::freeze(from);
+  constexpr llm::DType formats[] = {llm::DType::q8_0, llm::DType::q4_1, llm::DType::q4_0, llm::DType::bf16,
+                                    llm::DType::f16,  llm::DType::q5_1, llm::DType::f32};
+  std::vector<std::vector<float>> values;
+  from.for_each_parameter([&](const auto& p) { values.push_back(p.tensor().to_vector()); });
+  std::size_t at = 0;
+  model.for_each_parameter([&](auto& p) {
+    const auto& floats = values[at];
+    const llm::DType format = p.shape().size() == 2 ? formats[at % std::size(formats)] : llm::DType::f32;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(llm::storage_bytes(format, static_cast<std::int64_t>(floats.size()))));
+    llm::quantize_row(format, floats.data(), bytes.data(), static_cast<std::int64_t>(floats.size()));
+    p.assign(format, bytes);
+    ++at;
+  });
+  return model;
+}
+
 std::vector<llm::Token> some_ids(std::int64_t count, std::int64_t vocab_size, std::uint64_t seed) {
   std::vector<llm::Token> ids;
   llm::Rng rng(seed);
@@ -71,6 +106,10 @@ bool same_bits(const A& a, const A& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0;
 }
 
+/// Between results that are equal but for rounding.
+template <class T>
+constexpr double tolerance = std::is_same_v<T, float> ? 1e-5 : 0.05;
+
 template <const llm::Config& C, class W>
 struct Case {
   using Model = llm::LLM<C, W>;
@@ -81,9 +120,9 @@ using Bf16 = llm::Trainable<llm::bf16>;
 }  // namespace
 
 TEMPLATE_TEST_CASE("A pass over up to 8 tokens has the bits of passes over one", "", (Case<modern, Float>), (Case<windowed, Float>),
-                   (Case<gpt2, Float>), (Case<modern, Bf16>)) {
+                   (Case<gpt2, Float>), (Case<modern, Bf16>), (Case<blocks_of_32, llm::Frozen>)) {
   using Model = typename TestType::Model;
-  const auto model = Model::random(3);
+  const auto model = make<Model>(3);
   // Before 0 cached positions, within the first split of keys, across its end, far behind it.
   for (const std::size_t first : {0u, 21u, 250u, 540u}) {
     const auto ids = some_ids(static_cast<std::int64_t>(first) + 16, Model::V, first + 1);
@@ -91,16 +130,48 @@ TEMPLATE_TEST_CASE("A pass over up to 8 tokens has the bits of passes over one",
     for (std::size_t chunk = 2; chunk <= 8; ++chunk) CHECK(same_bits(in_chunks(model, ids, first, chunk), alone));
     // Beyond 8 products go another way: equal but for rounding.
     const auto many = in_chunks(model, ids, first, 9);
-    const double tolerance = std::is_same_v<typename Model::T, float> ? 1e-5 : 0.05;
     for (std::size_t i = 0; i < alone.size(); ++i)
-      REQUIRE(std::abs(static_cast<double>(many[i]) - static_cast<double>(alone[i])) <= tolerance);
+      REQUIRE(std::abs(static_cast<double>(many[i]) - static_cast<double>(alone[i])) <= tolerance<typename Model::T>);
+  }
+}
+
+TEMPLATE_TEST_CASE("A prompt read in passes of more than 8 tokens has the bits of one pass", "", (Case<modern, Float>),
+                   (Case<windowed, Float>), (Case<gpt2, Float>), (Case<modern, Bf16>), (Case<blocks_of_32, llm::Frozen>)) {
+  using Model = typename TestType::Model;
+  const auto model = make<Model>(5);
+  for (const std::size_t total : {30u, 77u, 330u}) {
+    const auto ids = some_ids(static_cast<std::int64_t>(total), Model::V, total);
+    const auto last_of = [&](const std::vector<std::size_t>& ends) {
+      typename Model::Cache cache(1);
+      std::vector<typename Model::T> last;
+      std::size_t from = 0;
+      for (const std::size_t to : ends) {
+        const auto some = std::span(ids).subspan(from, to - from);
+        last = model.last_logits(Model::Ids::from(some, {1, static_cast<std::int64_t>(some.size())}), cache).to_vector();
+        from = to;
+      }
+      return last;
+    };
+    const auto whole = last_of({total});
+    const auto check = [&](const std::vector<std::size_t>& ends) {
+      const auto pieces = last_of(ends);
+      if (llm::cpu::current_isa() != llm::cpu::Isa::portable) {
+        CHECK(same_bits(pieces, whole));
+        return;
+      }
+      for (std::size_t v = 0; v < whole.size(); ++v)  // Eigen's products depend on the number of rows
+        REQUIRE(std::abs(static_cast<double>(pieces[v]) - static_cast<double>(whole[v])) <= tolerance<typename Model::T>);
+    };
+    for (const std::size_t first : {9u, 16u, 21u, 50u, 64u, 68u, 300u, 321u})
+      if (first + 9 <= total) check({first, total});
+    check({10, 20, total});
   }
 }
 
 TEMPLATE_TEST_CASE("Up to 8 rows of a batch have the bits of each alone", "", (Case<modern, Float>), (Case<windowed, Float>),
-                   (Case<gpt2, Float>), (Case<modern, Bf16>)) {
+                   (Case<gpt2, Float>), (Case<modern, Bf16>), (Case<blocks_of_32, llm::Frozen>)) {
   using Model = typename TestType::Model;
-  const auto model = Model::random(4);
+  const auto model = make<Model>(4);
   const std::vector<std::int64_t> lengths{300, 1, 17, 256, 520, 40, 255, 9};
   typename Model::Cache together(8);
   std::vector<typename Model::Cache> alone;

@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <vector>
 
-#include <llm/generate/batch.hpp>
 #include <llm/generate/draft_model.hpp>
 #include <llm/generate/options.hpp>
+#include <llm/generate/prompt_batch.hpp>
 #include <llm/generate/prompt_lookup.hpp>
 #include <llm/generate/session.hpp>
 #include <llm/generate/text_stream.hpp>

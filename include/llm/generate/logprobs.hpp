@@ -34,12 +34,8 @@ namespace detail {
 /// Fills Logprobs, when they were asked for. All memory is allocated by the constructor.
 class LogprobsOfStep {
  public:
-  /// Throws ValueError when more are wanted than there are ids.
-  LogprobsOfStep(std::optional<std::int64_t> count, std::int64_t ids) : wanted_(count.has_value()) {
-    if (!wanted_) return;
-    if (*count < 0 || *count > ids)
-      throw ValueError(concat("llm::generate: logprobs is ", *count, ", expected 0 to the ", ids, " ids that can be drawn"));
-    values_.top.resize(static_cast<std::size_t>(*count));
+  explicit LogprobsOfStep(std::optional<std::int64_t> count) : wanted_(count.has_value()) {
+    if (wanted_) values_.top.resize(static_cast<std::size_t>(*count));
   }
 
   /// From checked logits.

@@ -36,10 +36,11 @@ struct GenerateOptions {
 
 /// Why a generation ended.
 enum class FinishReason : std::uint8_t {
-  none,        ///< it goes on
-  length,      ///< max_new_tokens, or the context is full
-  stop_token,  ///< a stop token was drawn
-  stop_string  ///< the text contained a stop string
+  none,         ///< it goes on
+  length,       ///< max_new_tokens, or the context is full
+  stop_token,   ///< a stop token was drawn
+  stop_string,  ///< the text contained a stop string
+  cancelled     ///< by PromptBatch::cancel
 };
 
 namespace detail {
@@ -78,6 +79,20 @@ inline std::int64_t new_token_limit(std::size_t prompt, std::int64_t wanted, con
                             room.name, " ", room.capacity, " (hint: ");
   if (left > 0) text += concat("at most ", left, " new tokens fit; ");
   throw ShapeError(text + room.hint + ")");
+}
+
+/// All checks of a request that need no memory; the number of new tokens to generate. Throws as llm::generate says.
+inline std::int64_t check_request(std::span<const std::int32_t> prompt, const GenerateOptions& options, std::int64_t vocab_size,
+                                  const Room& room) {
+  const std::int64_t drawable = drawable_ids(options, vocab_size), limit = new_token_limit(prompt.size(), options.max_new_tokens, room);
+  validate(options.sampling());
+  if (!options.stop.strings.empty())
+    throw ValueError("llm::generate: stop strings need a tokenizer, as in generate(model, tokenizer, text, options)");
+  if (options.logprobs && (*options.logprobs < 0 || *options.logprobs > drawable))
+    throw ValueError(concat("llm::generate: logprobs is ", *options.logprobs, ", expected 0 to the ", drawable, " ids that can be drawn"));
+  check_ids("id of prompt token", prompt, drawable);
+  check_ids("id of stop token", options.stop.token_ids, vocab_size);
+  return limit;
 }
 
 }  // namespace detail

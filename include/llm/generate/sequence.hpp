@@ -22,20 +22,16 @@ struct Proposal {
 /// The prompt and the tokens drawn so far. All memory is allocated by the constructor.
 class Sequence {
  public:
-  /// `stream` selects the random numbers. Throws ValueError or ShapeError when the prompt, an option or a stop token is wrong.
+  /// `stream` selects the random numbers. Throws ValueError or ShapeError when the prompt or an option is wrong.
   Sequence(std::span<const std::int32_t> prompt, const GenerateOptions& options, std::int64_t vocab_size, const Room& room,
            std::uint64_t stream)
-      : drawable_(drawable_ids(options, vocab_size)),
-        prompt_(prompt.size()),
-        limit_(new_token_limit(prompt.size(), options.max_new_tokens, room)),
+      : prompt_(prompt.size()),
+        limit_(check_request(prompt, options, vocab_size, room)),
+        drawable_(drawable_ids(options, vocab_size)),
         stop_tokens_(options.stop.token_ids),
         hook_(options.logits_hook),
         sampler_(options.sampling(), drawable_),
-        logprobs_(options.logprobs, drawable_) {
-    if (!options.stop.strings.empty())
-      throw ValueError("llm::generate: stop strings need a tokenizer, as in generate(model, tokenizer, text, options)");
-    check_ids("id of prompt token", prompt, drawable_);
-    check_ids("id of stop token", stop_tokens_, vocab_size);
+        logprobs_(options.logprobs) {
     sampler_.restore({options.seed, stream, 0});
     if (hook_) hooked_.resize(static_cast<std::size_t>(drawable_));
     tokens_.reserve(prompt_ + static_cast<std::size_t>(limit_));
@@ -86,9 +82,9 @@ class Sequence {
     if (static_cast<std::int64_t>(tokens_.size()) == longest()) reason_ = FinishReason::length;
   }
 
-  std::int64_t drawable_;
   std::size_t prompt_;
   std::int64_t limit_;
+  std::int64_t drawable_;
   std::vector<std::int32_t> stop_tokens_;
   LogitsHook hook_;
   std::vector<float> hooked_;  // the logits that the hook changes

@@ -79,15 +79,16 @@ class KvCache {
     }
     lengths_[at] = kept;
   }
-  /// Puts a copy of row `from` in the place of what row `to` holds.
-  void copy_row(std::int64_t from, std::int64_t to) {
-    const std::int64_t kept = lengths_[checked_row(from)];
+  /// Puts a copy of the first `length` positions of row `from` in the place of what row `to` holds. Throws ValueError when there are fewer.
+  void copy_row(std::int64_t from, std::int64_t to, std::int64_t length) {
+    if (length < 0 || length > lengths_[checked_row(from)])
+      throw ValueError(detail::concat("llm::KvCache::copy_row: row ", from, " has ", this->length(from), " positions, not ", length));
     const std::size_t at = checked_row(to);
     for (std::int64_t i = 0; from != to && i < C.n_layers; ++i) {
-      copy_positions(k_.data() + offset(i, from), k_.data() + offset(i, to), kept);
-      copy_positions(v_.data() + offset(i, from), v_.data() + offset(i, to), kept);
+      copy_positions(k_.data() + offset(i, from), k_.data() + offset(i, to), length);
+      copy_positions(v_.data() + offset(i, from), v_.data() + offset(i, to), length);
     }
-    lengths_[at] = kept;
+    lengths_[at] = length;
   }
 
   /// All layers' keys and values [L, batch, capacity, K, E]; positions from length(row) on hold nothing of meaning.

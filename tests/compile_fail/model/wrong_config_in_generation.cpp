@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <llm/backend/reference/reference.hpp>
-#include <llm/generate/batch.hpp>
+#include <llm/generate/prompt_batch.hpp>
 #include <llm/generate/generate.hpp>
 #include <llm/model.hpp>
 #include <llm/text.hpp>

@@ -74,13 +74,13 @@ TEST_CASE("Log-probabilities are over the ids that can be drawn, and equal ones 
     check(stream.logprobs(), token, log_softmax(seen, 9), 9);
     seen.push_back(token);
   }
-  llm::detail::LogprobsOfStep step(3, 6);
+  llm::detail::LogprobsOfStep step(3);
   step.update(std::vector<float>{1, 2, minus_infinity, 2, 2, 0}, 2);
   CHECK(step.values().drawn.logprob == minus_infinity);
   CHECK(step.values().top[0].id == 1);
   CHECK(step.values().top[1].id == 3);
   CHECK(step.values().top[2].id == 4);
-  llm::detail::LogprobsOfStep hot(1, 2);
+  llm::detail::LogprobsOfStep hot(1);
   hot.update(std::vector<float>{3e38f, -3e38f}, 0);
   CHECK(hot.values().drawn.logprob == 0.0f);
 }

@@ -136,8 +136,8 @@ TEST_CASE("Rows of a cache can be copied, saved and restored") {
   const auto prompt = llm_test::words(12, 5);
   model().last_logits(Model::Ids::from(prompt, {1, 12}), cache, 0);
   model().last_logits(Model::Ids::from(llm_test::words(20, 6), {1, 20}), cache, 2);
-  cache.copy_row(0, 1);
-  cache.copy_row(0, 0);
+  cache.copy_row(0, 1, 12);
+  cache.copy_row(0, 0, 12);
   CHECK(cache.length(1) == 12);
   CHECK(cache.length(2) == 20);
   const auto row = cache.save(2);
@@ -150,7 +150,8 @@ TEST_CASE("Rows of a cache can be copied, saved and restored") {
   model().last_logits(Model::Ids::from(llm_test::words(20, 6), {1, 20}), alone);
   const auto expected = model().last_logits(Model::Ids::from({3}, {1, 1}), alone).to_vector();
   CHECK(std::vector<float>(logits.end() - Model::V, logits.end()) == expected);
-  CHECK_THROWS_AS(cache.copy_row(0, 3), llm::ShapeError);
+  CHECK_THROWS_AS(cache.copy_row(0, 3, 2), llm::ShapeError);
+  CHECK_THROWS_AS(cache.copy_row(0, 1, 14), llm::ValueError);
   CHECK_THROWS_AS(cache.save(-1), llm::ShapeError);
   Model::Cache small(1, 5);
   CHECK_THROWS_AS(small.restore(0, row), llm::ShapeError);

@@ -56,7 +56,8 @@ class ForwardTask {
 
   void run() {
     start();
-    const std::int64_t begin = (std::max)(std::int64_t{0}, reference::visible_keys(a_, b_, first_).begin);
+    const std::int64_t seen_from = (std::max)(std::int64_t{0}, reference::visible_keys(a_, b_, first_).begin);
+    const std::int64_t begin = seen_from - seen_from % tile_size;  // tiles of keys stand where they do for any other block of queries
     const std::int64_t end = reference::visible_keys(a_, b_, first_ + rows_ - 1).end;
     std::int64_t s = begin;
     do {  // once where nothing is seen, for zeros
