@@ -1,4 +1,4 @@
-// Front door: files of models, read by their headers and checked, and what writes files safely (adds a JSON library).
+// Front door: files of models, checked, loaded and written (adds a JSON library).
 #pragma once
 
 #include <llm/io/atomic_file.hpp>
@@ -14,4 +14,5 @@
 #include <llm/io/quant_mixture.hpp>
 #include <llm/io/safetensors.hpp>
 #include <llm/io/safetensors_index.hpp>
+#include <llm/io/save_hf.hpp>
 #include <llm/io/tensor_check.hpp>

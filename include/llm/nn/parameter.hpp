@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <llm/tensor/decode.hpp>
 #include <llm/tensor/tensor.hpp>
@@ -121,6 +122,16 @@ class ParameterView : public ParameterFacts {
   /// Overwrites all elements with those of `bytes`, row-major in any format that is computed with; rounds once where T is narrower.
   /// Throws ShapeError when the number of bytes is not theirs.
   void assign(DType format, std::span<const std::byte> bytes) { detail::assign_decoded(tensor_, format, bytes); }
+
+  static constexpr DType format() { return dtype_of<T>; }
+  /// Elements of rows [first, first + count), for a vector elements, to the host.
+  template <class Out>
+  void copy_rows(std::int64_t first, std::int64_t count, Out* out) const {
+    const std::int64_t width = is_matrix() ? shape()[1] : 1;
+    std::vector<T> values(static_cast<std::size_t>(count * width));
+    Backend::memory::copy_to_host(values.data(), tensor_.data() + first * width, values.size() * sizeof(T));
+    for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<Out>(values[i]);
+  }
 
  private:
   Tensor<T, Shape<dyn>, Backend> tensor_;

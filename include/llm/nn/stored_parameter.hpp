@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstddef>
+#include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <llm/nn/parameter.hpp>
@@ -43,6 +45,25 @@ class StoredParameterView : public ParameterFacts {
       *matrix_ = *other.matrix_;
     else
       Backend::template copy<float>(vector_.data(), other.vector_.data(), numel());
+  }
+
+  /// Elements of rows [first, first + count), decoded, for a vector elements, to the host. Throws ShapeError when there are none yet.
+  template <class Out>
+  void copy_rows(std::int64_t first, std::int64_t count, Out* out) const {
+    const std::int64_t width = is_matrix() ? shape()[1] : 1;
+    std::vector<float> values(static_cast<std::size_t>(count * width));
+    if (matrix_) {
+      detail::require_filled("llm::StoredParameterView::copy_rows", *matrix_);
+      std::vector<Token> ids(static_cast<std::size_t>(count));
+      std::iota(ids.begin(), ids.end(), static_cast<Token>(first));
+      const auto rows = Tensor<Token, Shape<dyn>, Backend>::from(ids, {count});
+      auto decoded = Tensor<float, Shape<dyn>, Backend>::empty({count * width});
+      Backend::template embedding_forward_stored<float>(rows.data(), matrix_->format(), matrix_->data(), decoded.data(), count, width);
+      Backend::memory::copy_to_host(values.data(), std::as_const(decoded).data(), values.size() * sizeof(float));
+    } else {
+      Backend::memory::copy_to_host(values.data(), vector_.data() + first, values.size() * sizeof(float));
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<Out>(values[i]);
   }
 
  private:
