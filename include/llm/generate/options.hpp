@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <llm/core/error.hpp>
 #include <llm/generate/logits_hook.hpp>
@@ -29,7 +30,9 @@ struct GenerateOptions {
   StopConditions stop = {};                      ///< stop tokens; stop strings where there is a tokenizer
   std::int64_t vocab_limit = 0;                  ///< only ids below are drawn, when the model has more than there is text for; 0: all
   std::optional<std::int64_t> logprobs = {};     ///< of each drawn token, and of the n most probable; see Logprobs. Empty: none
-  LogitsHook logits_hook = {};                   ///< sees and may change the logits of the ids that can be drawn, before all of the above
+  std::vector<std::int64_t> hidden_layers =
+      {};                       ///< hidden states to keep, as LLM::hidden_states counts them; see TokenStream::hidden_state
+  LogitsHook logits_hook = {};  ///< sees and may change the logits of the ids that can be drawn, before all of the above
 
   SamplingOptions sampling() const { return {temperature, top_k, top_p, min_p, repetition_penalty, seed}; }
 };

@@ -53,6 +53,8 @@ class PromptBatch {
   /// Puts a prompt at the end of those that wait; returns its number: 0, 1, 2, ... Throws as generate does.
   std::size_t add(std::span<const Token> prompt, const GenerateOptions& options = {}) {
     const std::int64_t limit = detail::check_request(prompt, options, Model::V, room());
+    if (!options.hidden_layers.empty())
+      throw ValueError("llm::PromptBatch: hidden_layers is for one prompt at a time, as in llm::generate");
     Request request{{prompt.begin(), prompt.end()}, options};
     if (limit == 0) request.reason = FinishReason::length;
     requests_.push_back(std::move(request));

@@ -94,7 +94,7 @@ class Sequence {
   FinishReason reason_ = FinishReason::none;
 };
 
-/// Rows of a model's logits [rows, V] as floats on the host. Its memory is allocated by the constructor.
+/// Rows of a model's logits [rows, V], or of another tensor, as floats on the host. Its memory is allocated by the constructor.
 template <class Logits>
 class HostLogits {
  public:

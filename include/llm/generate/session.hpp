@@ -25,6 +25,20 @@ concept CausalModel = requires(const M& model, const typename M::Ids& ids, typen
   { model.last_logits(ids, cache, std::int64_t{}) } -> std::convertible_to<typename M::LastLogits>;
 };
 
+namespace detail {
+template <class Model>
+concept gives_hidden_states = requires {
+  typename Model::HiddenStates;
+};
+struct NoHiddenStates {};
+template <class Model>
+struct HiddenStatesOf : std::type_identity<NoHiddenStates> {};
+template <gives_hidden_states Model>
+struct HiddenStatesOf<Model> : std::type_identity<typename Model::HiddenStates> {};
+template <class Model>
+using HiddenOf = typename HiddenStatesOf<Model>::type;
+}  // namespace detail
+
 /// A model with a cache of one row and the tokens that it holds: `llm::Session session(model); llm::generate(session, prompt, ...)`. The
 /// prompt is the whole text each time; of what the session holds it keeps the longest common beginning and computes the rest. With a
 /// drafter, `Session session(model, PromptLookup{})` or `DraftModel(small)`, several tokens are verified in one pass.
@@ -71,15 +85,22 @@ class Session {
     return kept;
   }
 
-  /// Reads more tokens; the logits [1, V] that follow the last. What throws leaves the session as it was.
-  LastLogits last_logits(std::span<const Token> more) {
-    return reading(more, [&] { return model_->last_logits(ids_, cache_, 0); });
+  /// Reads more tokens; the logits [1, V] that follow the last. What throws leaves the session as it was. `hidden`: states of all of them.
+  LastLogits last_logits(std::span<const Token> more, detail::HiddenOf<Model>* hidden = nullptr) {
+    return reading(more, [&] {
+      if constexpr (detail::gives_hidden_states<Model>)
+        if (hidden != nullptr && !hidden->layers.empty()) return model_->last_logits(ids_, cache_, 0, hidden);
+      return model_->last_logits(ids_, cache_, 0);
+    });
   }
   /// The same, with the logits [count, V] that follow each.
-  LastLogits logits(std::span<const Token> more) {
+  LastLogits logits(std::span<const Token> more, detail::HiddenOf<Model>* hidden = nullptr) {
+    using Rows = typename LastLogits::shape_type;
+    const Rows rows(static_cast<std::int64_t>(more.size()));
     return reading(more, [&] {
-      using Rows = typename LastLogits::shape_type;
-      return (*model_)(ids_, cache_, 0).view(Rows(static_cast<std::int64_t>(more.size())));
+      if constexpr (detail::gives_hidden_states<Model>)
+        if (hidden != nullptr && !hidden->layers.empty()) return (*model_)(ids_, cache_, 0, hidden).view(rows);
+      return (*model_)(ids_, cache_, 0).view(rows);
     });
   }
 

@@ -63,6 +63,49 @@ struct Drafting {
 template <>
 struct Drafting<NoDrafter> {};
 
+/// What a stream keeps of hidden states: those of the last pass, and the place that the current token was drawn from.
+template <class Model>
+class HiddenOfStep {
+ public:
+  HiddenOfStep(const std::vector<std::int64_t>& layers, std::int64_t) {
+    if (!layers.empty()) throw ValueError("llm::generate: hidden_layers needs a model that gives hidden states, as llm::LLM does");
+  }
+  HiddenOf<Model>* pass() { return nullptr; }
+  void drawn_from(std::int64_t) {}
+  std::span<const float> read(std::size_t) { throw ValueError("llm::TokenStream::hidden_state: not asked for"); }
+};
+template <gives_hidden_states Model>
+class HiddenOfStep<Model> {
+ public:
+  HiddenOfStep(const std::vector<std::int64_t>& layers, std::int64_t width) : host_(layers.empty() ? 0 : width) {
+    for (const std::int64_t layer : layers)
+      if (layer < 0 || layer >= Model::hidden_count)
+        throw ValueError(concat("llm::generate: hidden_layers has ", layer, ", expected 0 to ", Model::hidden_count - 1));
+    pass_.layers = layers;
+  }
+  HiddenOf<Model>* pass() { return &pass_; }
+  /// How many rows from the end of the pass.
+  void drawn_from(std::int64_t from_end) { from_end_ = from_end; }
+  std::span<const float> read(std::size_t i) {
+    if (i >= pass_.states.size())
+      throw ValueError(
+          concat("llm::TokenStream::hidden_state: number ", i, " of ", pass_.states.size(), " (hint: {.hidden_layers = {0}})"));
+    return host_.read(pass_.states[i], pass_.states[i].extent(1) - from_end_);
+  }
+
+ private:
+  typename Model::HiddenStates pass_{};
+  HostLogits<typename Model::Hidden> host_;
+  std::int64_t from_end_ = 1;
+};
+template <class Model>
+constexpr std::int64_t width_of() {
+  if constexpr (gives_hidden_states<Model>)
+    return Model::D;
+  else
+    return 0;
+}
+
 }  // namespace detail
 
 /// The tokens that follow a prompt, as an input range; made by llm::generate. The constructor checks the whole request and, without a
@@ -82,12 +125,17 @@ class TokenStream {
 
   /// Continues the prompt in a session of its own. Throws ShapeError or ValueError.
   TokenStream(const Model& model, std::span<const Token> prompt, const GenerateOptions& options)
-      : sequence_(prompt, options, Model::V, detail::whole_context<Model>(), options.stream), host_(Model::V) {
+      : sequence_(prompt, options, Model::V, detail::whole_context<Model>(), options.stream),
+        host_(Model::V),
+        hidden_(options.hidden_layers, detail::width_of<Model>()) {
     own_.emplace(model, sequence_.longest());
   }
   /// Continues the prompt in a caller's session. Throws ShapeError or ValueError.
   TokenStream(Session& session, std::span<const Token> prompt, const GenerateOptions& options)
-      : sequence_(prompt, options, Model::V, detail::room_of(session), options.stream), host_(Model::V), callers_(&session) {
+      : sequence_(prompt, options, Model::V, detail::room_of(session), options.stream),
+        host_(Model::V),
+        hidden_(options.hidden_layers, detail::width_of<Model>()),
+        callers_(&session) {
     if constexpr (drafts) drafting_.run.emplace(session.drafter().start(options, sequence_.drawable()));
   }
 
@@ -111,6 +159,9 @@ class TokenStream {
   std::int64_t reused() const { return reused_; }
   /// Of the token drawn last, a stop token too. Throws ValueError unless GenerateOptions::logprobs asked for it.
   const Logprobs& logprobs() const { return sequence_.logprobs(); }
+  /// The hidden state [D] of GenerateOptions::hidden_layers[i] at the position whose logits the last token was drawn from; valid until the
+  /// next call. Those of a whole prompt: LLM::hidden_states. Throws ValueError unless it was asked for and a token was drawn.
+  std::span<const float> hidden_state(std::size_t i) { return hidden_.read(i); }
   /// How much drafting helped so far, where the session has a drafter.
   const SpeculationCounts& speculation() const requires(drafts) { return drafting_.counts; }
 
@@ -151,11 +202,11 @@ class TokenStream {
     if (!started_) reused_ = kept_;
     const auto fresh = tokens.subspan(static_cast<std::size_t>(kept_));
     if constexpr (drafts) {
-      logits_ = propose(fresh) ? session().logits(drafting_.pass) : session().last_logits(fresh);
+      logits_ = propose(fresh) ? session().logits(drafting_.pass, hidden_.pass()) : session().last_logits(fresh, hidden_.pass());
       ++drafting_.counts.passes;
       drafting_.counts.drafted += static_cast<std::int64_t>(drafting_.draft.tokens.size());
     } else {
-      logits_ = session().last_logits(fresh);
+      logits_ = session().last_logits(fresh, hidden_.pass());
     }
     rows_ = logits_.extent(0);
     row_ = 0;
@@ -174,6 +225,7 @@ class TokenStream {
 
   void draw() {
     const auto logits = host_.read(logits_, row_);
+    hidden_.drawn_from(rows_ - row_);
     if constexpr (drafts) {
       const auto at = static_cast<std::size_t>(row_);
       if (at < drafting_.draft.tokens.size()) {
@@ -192,6 +244,7 @@ class TokenStream {
 
   detail::Sequence sequence_;
   detail::HostLogits<typename Model::LastLogits> host_;
+  detail::HiddenOfStep<Model> hidden_;
   std::optional<Session> own_;
   Session* callers_ = nullptr;
   [[no_unique_address]] detail::Drafting<Drafter> drafting_;

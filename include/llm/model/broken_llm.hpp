@@ -29,7 +29,7 @@ requires(!buildable_config<C>) class LLM<C, Weights, Backend> : public LLM<detai
   using StandIn = LLM<detail::stand_in, Weights, Backend>;
 
  public:
-  using typename StandIn::Ids, typename StandIn::Logits, typename StandIn::LastLogits;
+  using typename StandIn::Ids, typename StandIn::Logits, typename StandIn::LastLogits, typename StandIn::HiddenStates;
   using Cache = KvCache<C, typename StandIn::T, Backend>;
   static constexpr const Config& config = C;
   static constexpr detail::AnyNumber parameter_count{};
@@ -40,11 +40,11 @@ requires(!buildable_config<C>) class LLM<C, Weights, Backend> : public LLM<detai
 
   using StandIn::operator(), StandIn::last_logits;
   template <class KV>
-  Logits operator()(const Ids&, KvCache<C, KV, Backend>&, std::int64_t = 0) const {
+  Logits operator()(const Ids&, KvCache<C, KV, Backend>&, std::int64_t = 0, HiddenStates* = nullptr) const {
     return {};
   }
   template <class KV>
-  LastLogits last_logits(const Ids&, KvCache<C, KV, Backend>&, std::int64_t = 0) const {
+  LastLogits last_logits(const Ids&, KvCache<C, KV, Backend>&, std::int64_t = 0, HiddenStates* = nullptr) const {
     return {};
   }
 

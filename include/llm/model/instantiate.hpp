@@ -15,6 +15,6 @@
   LLM_DETAIL_CACHED_MEMBERS(template, __VA_ARGS__)
 
 /// The members that are templates over the cache's element type, for the model's own type.
-#define LLM_DETAIL_CACHED_MEMBERS(keyword, ...)                                                     \
-  keyword auto ::llm::LLM<__VA_ARGS__>::operator()(const Ids&, Cache&, std::int64_t) const->Logits; \
-  keyword auto ::llm::LLM<__VA_ARGS__>::last_logits(const Ids&, Cache&, std::int64_t) const->LastLogits;
+#define LLM_DETAIL_CACHED_MEMBERS(keyword, ...)                                                                    \
+  keyword auto ::llm::LLM<__VA_ARGS__>::operator()(const Ids&, Cache&, std::int64_t, HiddenStates*) const->Logits; \
+  keyword auto ::llm::LLM<__VA_ARGS__>::last_logits(const Ids&, Cache&, std::int64_t, HiddenStates*) const->LastLogits;

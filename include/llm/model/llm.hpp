@@ -3,6 +3,8 @@
 
 #include <array>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include <llm/autograd/recompute.hpp>
 #include <llm/model/account.hpp>
@@ -75,14 +77,23 @@ class LLM {
   LLM(LLM&&) noexcept = default;
   LLM& operator=(LLM&&) noexcept = default;
 
+  /// What stands in the residual stream: 0 is the embedding, i what block i (from 1) makes of it, and the last, in pre-norm models, what
+  /// the final norm makes.
+  static constexpr std::int64_t hidden_count = L + (C.norm_position == NormPosition::pre ? 2 : 1);
+  /// Hidden states [B, T, D] that a pass is asked to keep, one for each of `layers`, 0 to hidden_count - 1.
+  struct HiddenStates {
+    std::vector<std::int64_t> layers;
+    std::vector<Hidden> states = {};
+  };
+
   /// Logits of every position. Throws ShapeError beyond max_seq_len, ValueError for an id outside [0, V).
   Logits operator()(const Ids& ids) const;
-  /// Appends the ids to rows first_row .. first_row + B - 1 of the cache; logits of the new positions.
+  /// Appends the ids to rows first_row .. first_row + B - 1 of the cache; logits of the new positions, and their hidden states if asked.
   template <class KV>
-  Logits operator()(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row = 0) const;
+  Logits operator()(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row = 0, HiddenStates* hidden = nullptr) const;
   /// The same, but only the last position's logits [B, V]: prefill and decode.
   template <class KV>
-  LastLogits last_logits(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row = 0) const;
+  LastLogits last_logits(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row = 0, HiddenStates* hidden = nullptr) const;
   /// Anything that is no [B, T] tensor of token ids on the model's backend.
   template <class Other, class... Rest>
   requires(!std::is_convertible_v<const Other&, Ids>) Logits operator()(const Other&, Rest&&...) const {
@@ -93,22 +104,24 @@ class LLM {
   }
   /// A cache that is const or of another config or backend.
   template <class Other>
-  requires(!detail::cache_of<Other, C, Backend>) Logits operator()(const Ids&, Other&, std::int64_t = 0) const {
+  requires(!detail::cache_of<Other, C, Backend>) Logits operator()(const Ids&, Other&, std::int64_t = 0, HiddenStates* = nullptr) const {
     static_assert(detail::cache_of<Other, C, Backend>,
                   "llm::LLM::operator()(ids [B, T], cache): the cache must be a llm::KvCache of the model's config and backend, as "
                   "Model::Cache is, and not const");
     return {};
   }
   template <class Other>
-  requires(!detail::cache_of<Other, C, Backend>) LastLogits last_logits(const Ids&, Other&, std::int64_t = 0)
+  requires(!detail::cache_of<Other, C, Backend>) LastLogits last_logits(const Ids&, Other&, std::int64_t = 0, HiddenStates* = nullptr)
   const {
     static_assert(detail::cache_of<Other, C, Backend>,
                   "llm::LLM::last_logits(ids [B, T], cache): the cache must be a llm::KvCache of the model's config and backend, as "
                   "Model::Cache is, and not const");
     return {};
   }
-  /// The embedding, every block's output and (pre-norm models) the final norm's, L + 2 or L + 1 tensors.
+  /// All hidden states of ids [B, T].
   std::vector<Hidden> hidden_states(const Ids& ids) const;
+  /// Those of `layers` alone; no block behind the last of them is computed. Throws ValueError for a layer outside [0, hidden_count).
+  std::vector<Hidden> hidden_states(const Ids& ids, std::span<const std::int64_t> layers) const;
 
   /// Mean cross-entropy in nats of inputs [B, T] against aligned targets [B, T]. Targets equal to ignore_index (-100) count for
   /// nothing. For labels that are the ids themselves see shift_labels.
@@ -142,7 +155,9 @@ class LLM {
   Hidden final_norm(const Hidden& x) const;
   Hidden run(const Ids& ids, bool recompute_blocks) const;
   template <class KV, class Head>
-  auto run(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row, Head&& head) const;
+  auto run(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row, HiddenStates* hidden, Head&& head) const;
+  static void check_layers(std::span<const std::int64_t> layers);
+  static void keep(HiddenStates* hidden, std::int64_t layer, const Hidden& x);
   const HeadMatrix& head_weight() const;
   const RopeType& rope_of(std::int64_t layer) const;
 

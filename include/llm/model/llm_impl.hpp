@@ -193,16 +193,25 @@ auto LLM<C, Weights, Backend>::run(const Ids& ids, [[maybe_unused]] bool recompu
 
 template <const Config& C, class Weights, class Backend>
 template <class KV, class Head>
-auto LLM<C, Weights, Backend>::run(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row, Head&& head) const {
+auto LLM<C, Weights, Backend>::run(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row, HiddenStates* hidden,
+                                   Head&& head) const {
   const NoTape inference_only;
   check_length(ids);
+  if (hidden) {
+    check_layers(hidden->layers);
+    hidden->states.resize(hidden->layers.size());
+  }
   const auto plan = cache.plan(first_row, ids.extent(0), ids.extent(1));
   const auto positions = cache.positions(plan);
   Hidden x = embed(ids, cache.lengths().subspan(static_cast<std::size_t>(first_row)));
+  keep(hidden, 0, x);
   layers_->for_each([&](const auto& block, std::int64_t i) {
     x = block(x, Pass<C.rope_width(), KV, Backend>{&rope_of(i), positions, cache.layer(i, plan)});
+    keep(hidden, i + 1, x);
   });
-  auto logits = head(final_norm(x));
+  x = final_norm(x);
+  if constexpr (!P::post_norm) keep(hidden, L + 1, x);
+  auto logits = head(x);
   cache.commit(plan);  // last: whatever throws leaves the cache as it was
   return logits;
 }
@@ -214,14 +223,16 @@ auto LLM<C, Weights, Backend>::operator()(const Ids& ids) const -> Logits {
 
 template <const Config& C, class Weights, class Backend>
 template <class KV>
-auto LLM<C, Weights, Backend>::operator()(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row) const -> Logits {
-  return run(ids, cache, first_row, [this](const Hidden& x) { return linear(x, head_weight()); });
+auto LLM<C, Weights, Backend>::operator()(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row,
+                                          HiddenStates* hidden) const -> Logits {
+  return run(ids, cache, first_row, hidden, [this](const Hidden& x) { return linear(x, head_weight()); });
 }
 
 template <const Config& C, class Weights, class Backend>
 template <class KV>
-auto LLM<C, Weights, Backend>::last_logits(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row) const -> LastLogits {
-  return run(ids, cache, first_row, [this](const Hidden& x) {
+auto LLM<C, Weights, Backend>::last_logits(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row,
+                                           HiddenStates* hidden) const -> LastLogits {
+  return run(ids, cache, first_row, hidden, [this](const Hidden& x) {
     const std::int64_t batch = x.extent(0), time = x.extent(1);
     auto last = Tensor<T, Shape<dyn, D>, Backend>::empty({batch});
     for (std::int64_t b = 0; b < batch; ++b) Backend::template copy<T>(last.data() + b * D, x.data() + ((b + 1) * time - 1) * D, D);
@@ -230,14 +241,42 @@ auto LLM<C, Weights, Backend>::last_logits(const Ids& ids, KvCache<C, KV, Backen
 }
 
 template <const Config& C, class Weights, class Backend>
-auto LLM<C, Weights, Backend>::hidden_states(const Ids& ids) const -> std::vector<Hidden> {
+void LLM<C, Weights, Backend>::check_layers(std::span<const std::int64_t> layers) {
+  for (const std::int64_t layer : layers)
+    if (layer < 0 || layer >= hidden_count)
+      throw ValueError(detail::concat("llm::LLM: hidden layer ", layer, " is none of 0 .. ", hidden_count - 1));
+}
+
+template <const Config& C, class Weights, class Backend>
+void LLM<C, Weights, Backend>::keep(HiddenStates* hidden, std::int64_t layer, const Hidden& x) {
+  for (std::size_t i = 0; hidden && i < hidden->layers.size(); ++i)
+    if (hidden->layers[i] == layer) hidden->states[i] = x;
+}
+
+template <const Config& C, class Weights, class Backend>
+auto LLM<C, Weights, Backend>::hidden_states(const Ids& ids, std::span<const std::int64_t> layers) const -> std::vector<Hidden> {
   check_length(ids);
-  std::vector<Hidden> states{embed(ids, {})};
+  check_layers(layers);
+  HiddenStates kept{{layers.begin(), layers.end()}, std::vector<Hidden>(layers.size())};
+  std::int64_t deepest = 0;
+  for (const std::int64_t layer : layers) deepest = (std::max)(deepest, layer);
+  Hidden x = embed(ids, {});
+  keep(&kept, 0, x);
   layers_->for_each([&](const auto& block, std::int64_t i) {
-    states.push_back(block(states.back(), Pass<C.rope_width(), T, Backend>{&rope_of(i), {}, {}}));
+    if (i >= deepest) return;
+    x = block(x, Pass<C.rope_width(), T, Backend>{&rope_of(i), {}, {}});
+    keep(&kept, i + 1, x);
   });
-  if constexpr (!P::post_norm) states.push_back(norm_(states.back()));
-  return states;
+  if constexpr (!P::post_norm)
+    if (deepest > L) keep(&kept, L + 1, norm_(x));
+  return std::move(kept.states);
+}
+
+template <const Config& C, class Weights, class Backend>
+auto LLM<C, Weights, Backend>::hidden_states(const Ids& ids) const -> std::vector<Hidden> {
+  std::vector<std::int64_t> all;
+  for (std::int64_t layer = 0; layer < hidden_count; ++layer) all.push_back(layer);
+  return hidden_states(ids, all);
 }
 
 template <const Config& C, class Weights, class Backend>
