@@ -78,6 +78,15 @@ constexpr Config two_windows = changed(modern, [](Config& c) {
   c.n_layers = 5, c.sliding_window = 4, c.full_attention_every = 2, c.rope_theta_window = 100.0, c.mlp = llm::Mlp::geglu_tanh;
 });
 
+constexpr Config branches = changed(modern, [](Config& c) { c.norm_position = llm::NormPosition::branch, c.qk_norm_joint = true; });
+constexpr Config sandwich = changed(wide_heads, [](Config& c) { c.norm_position = llm::NormPosition::sandwich; });
+constexpr Config parallel =
+    changed(gpt2, [](Config& c) { c.parallel_residual = true, c.position = llm::Position::rope_half, c.rope_dim = 8; });
+constexpr Config parallel_wide = changed(wide_heads, [](Config& c) { c.parallel_residual = true; });
+constexpr Config sparse_branches = changed(sparse_and_dense, [](Config& c) { c.norm_position = llm::NormPosition::branch; });
+constexpr Config sparse_sandwich = changed(sparse_shared, [](Config& c) { c.norm_position = llm::NormPosition::sandwich; });
+constexpr Config sparse_parallel = changed(sparse_and_dense, [](Config& c) { c.parallel_residual = true; });
+
 template <const Config& C, class T>
 struct Case {
   static constexpr const Config& config = C;
@@ -140,7 +149,9 @@ TEMPLATE_TEST_CASE("training_memory is the pool's high-water mark of a step", ""
                    (Case<many_words, float>), (Case<many_words, llm::bf16>), (Case<long_table, float>), (Case<long_table, double>),
                    (Case<no_positions, float>), (Case<sparse, float>), (Case<sparse, llm::bf16>), (Case<sparse_and_dense, float>),
                    (Case<sparse_and_dense, llm::bf16>), (Case<sparse_shared, float>), (Case<sparse_shared_pre, float>),
-                   (Case<sparse_gated_post, float>), (Case<two_windows, float>)) {
+                   (Case<sparse_gated_post, float>), (Case<two_windows, float>), (Case<branches, float>), (Case<branches, llm::bf16>),
+                   (Case<sandwich, float>), (Case<parallel, float>), (Case<parallel_wide, llm::bf16>), (Case<sparse_branches, float>),
+                   (Case<sparse_sandwich, float>), (Case<sparse_parallel, float>)) {
   const OneThread quick;
   Trainer<typename TestType::Model> trainer;
   trainer.measured({});  // the first step
@@ -166,7 +177,9 @@ TEMPLATE_TEST_CASE("training_memory is the pool's high-water mark of a step", ""
 TEMPLATE_TEST_CASE("decode_memory is the pool's high-water mark of prefill and decoding", "", (Case<llama, float>),
                    (Case<modern, llm::bf16>), (Case<gpt2, float>), (Case<gpt2_post, llm::bf16>), (Case<wide_heads, float>),
                    (Case<many_words, float>), (Case<no_positions, float>), (Case<sparse, float>), (Case<sparse_and_dense, llm::bf16>),
-                   (Case<sparse_shared, float>), (Case<two_windows, float>)) {
+                   (Case<sparse_shared, float>), (Case<two_windows, float>), (Case<branches, float>), (Case<branches, llm::bf16>),
+                   (Case<sandwich, float>), (Case<parallel, float>), (Case<parallel_wide, llm::bf16>), (Case<sparse_branches, float>),
+                   (Case<sparse_sandwich, float>), (Case<sparse_parallel, float>)) {
   const OneThread quick;
   using Model = typename TestType::Model;
   for (const std::int64_t batch : {1, 3})

@@ -6,6 +6,7 @@
 
 #include <llm/autograd/gradient_check.hpp>
 #include <llm/configs/mistral.hpp>
+#include <llm/configs/olmoe.hpp>
 #include <llm/configs/qwen1_5_moe.hpp>
 #include <llm/configs/qwen3.hpp>
 #include <llm/model.hpp>
@@ -51,6 +52,25 @@ inline constexpr Config windows = [] {
   c.experts = {};
   c.n_layers = 5, c.mlp = llm::Mlp::geglu_tanh;
   c.sliding_window = 2, c.full_attention_every = 3, c.rope_theta_window = 10.0;
+  return c;
+}();
+
+/// As OLMo 2 and OLMoE: norms after the branches, one norm over all heads of q and of k.
+inline constexpr Config branches = [] {
+  Config c = small(llm::configs::olmoe_1b_7b);
+  c.norm_position = llm::NormPosition::branch, c.n_layers = 2;
+  return c;
+}();
+/// As Gemma 2: norms before and after the branches.
+inline constexpr Config sandwich = [] {
+  Config c = windows;
+  c.norm_position = llm::NormPosition::sandwich, c.n_layers = 2;
+  return c;
+}();
+/// As Pythia.
+inline constexpr Config parallel = [] {
+  Config c = small(llm::configs::qwen1_5_moe_a2_7b);
+  c.n_layers = 2, c.parallel_residual = true, c.norm = llm::Norm::layer_norm, c.rope_dim = 2;
   return c;
 }();
 
@@ -151,6 +171,9 @@ TEST_CASE("Qwen3-MoE") { check_model<qwen3_moe>(), check_frozen<qwen3_moe>(); }
 TEST_CASE("Qwen1.5-MoE: shared experts behind a gate") { check_model<qwen2_moe>(), check_frozen<qwen2_moe>(); }
 TEST_CASE("Groups of experts, a bias for the choice, dense layers in between") { check_model<grouped>(), check_frozen<grouped>(); }
 TEST_CASE("Windows and full attention in turn, each with its rotations") { check_model<windows>(), check_frozen<windows>(); }
+TEST_CASE("Norms after the branches, and over all heads") { check_model<branches>(), check_frozen<branches>(); }
+TEST_CASE("Norms before and after the branches") { check_model<sandwich>(), check_frozen<sandwich>(); }
+TEST_CASE("Branches side by side") { check_model<parallel>(), check_frozen<parallel>(); }
 
 TEST_CASE("An expert's number stands in its parameters' names") {
   const auto model = llm::LLM<qwen3_moe>::random(1);

@@ -70,21 +70,21 @@ constexpr Published table[] = {
     {"phi3_mini_4k", 3'821'079'552, 3'821'079'552, true},
     {"phi3_medium_4k", 13'960'238'080, 13'960'238'080, true},
     {"phi4", 14'659'507'200, 14'659'507'200, true},
-    {"olmo2_7b", 7'298'617'344, 7'298'617'344, false},
-    {"olmo2_13b", 13'716'198'400, 13'716'198'400, false},
-    {"olmoe_1b_7b", 6'919'161'856, 1'282'017'280, false},
+    {"olmo2_7b", 7'298'617'344, 7'298'617'344, true},
+    {"olmo2_13b", 13'716'198'400, 13'716'198'400, true},
+    {"olmoe_1b_7b", 6'919'161'856, 1'282'017'280, true},
     {"deepseek_llm_7b", 6'910'365'696, 6'910'365'696, true},
     {"deepseek_v2_lite", 15'706'484'224, 2'661'150'208, false},
     {"deepseek_v2", 235'741'434'880, 21'375'800'320, false},
     {"deepseek_v3", 671'026'419'200, 37'552'297'472, false},
-    {"pythia_70m", 70'426'624, 70'426'624, false},
-    {"pythia_160m", 162'322'944, 162'322'944, false},
-    {"pythia_410m", 405'334'016, 405'334'016, false},
-    {"pythia_1b", 1'011'781'632, 1'011'781'632, false},
-    {"pythia_1_4b", 1'414'647'808, 1'414'647'808, false},
-    {"pythia_2_8b", 2'775'208'960, 2'775'208'960, false},
-    {"pythia_6_9b", 6'857'302'016, 6'857'302'016, false},
-    {"pythia_12b", 11'846'072'320, 11'846'072'320, false},
+    {"pythia_70m", 70'426'624, 70'426'624, true},
+    {"pythia_160m", 162'322'944, 162'322'944, true},
+    {"pythia_410m", 405'334'016, 405'334'016, true},
+    {"pythia_1b", 1'011'781'632, 1'011'781'632, true},
+    {"pythia_1_4b", 1'414'647'808, 1'414'647'808, true},
+    {"pythia_2_8b", 2'775'208'960, 2'775'208'960, true},
+    {"pythia_6_9b", 6'857'302'016, 6'857'302'016, true},
+    {"pythia_12b", 11'846'072'320, 11'846'072'320, true},
     {"starcoder2_3b", 3'030'371'328, 3'030'371'328, true},
     {"starcoder2_7b", 7'173'923'840, 7'173'923'840, true},
     {"yi1_5_6b", 6'061'035'520, 6'061'035'520, true},
@@ -114,8 +114,7 @@ static_assert(buildable_config<starcoder2_3b> && buildable_config<mistral_7b> &&
 static_assert(buildable_config<mixtral_8x7b> && buildable_config<qwen3_235b_a22b> && buildable_config<qwen1_5_moe_a2_7b>);
 static_assert(!buildable_config<deepseek_v3>);  // latent attention
 static_assert(!buildable_config<gemma_2b>);     // gains stored as 1 + w
-static_assert(!buildable_config<olmo2_7b>);     // norms after each branch
-static_assert(!buildable_config<pythia_70m>);   // parallel branches
+static_assert(buildable_config<olmo2_7b> && buildable_config<pythia_70m> && buildable_config<olmoe_1b_7b>);
 
 /// Whether the publisher's figure, in tenths of 1e9, is within one unit of its last digit (1 or 10 tenths) of the active parameters, with
 /// or without the embedding, which some leave out since a token only looks up a row.

@@ -52,8 +52,10 @@ struct LayerModule {
   std::string_view module;
   std::string_view TensorNaming::*name;
 };
-inline constexpr std::array<LayerModule, 13> layer_modules{{{"input_layernorm", &TensorNaming::attention_norm},
+inline constexpr std::array<LayerModule, 15> layer_modules{{{"input_layernorm", &TensorNaming::attention_norm},
                                                             {"post_attention_layernorm", &TensorNaming::mlp_norm},
+                                                            {"attention_result_norm", &TensorNaming::attention_post_norm},
+                                                            {"mlp_result_norm", &TensorNaming::mlp_post_norm},
                                                             {"self_attn.q_proj", &TensorNaming::q},
                                                             {"self_attn.k_proj", &TensorNaming::k},
                                                             {"self_attn.v_proj", &TensorNaming::v},

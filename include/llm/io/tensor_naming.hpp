@@ -156,6 +156,7 @@ constexpr TensorNaming naming_of(Family family, TensorNames names) {
   if (names == TensorNames::hugging_face) return hugging_face_naming(family);
   TensorNaming n;
   n.positions = "embed_positions.weight";
+  n.attention_post_norm = "attention_result_norm", n.mlp_post_norm = "mlp_result_norm";
   n.router = "mlp.gate", n.router_bias = "mlp.gate.e_score_correction_bias", n.experts = "mlp.experts.";
   n.shared = "mlp.shared_expert.", n.shared_router = "mlp.shared_expert_gate";
   return n;

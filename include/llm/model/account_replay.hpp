@@ -106,6 +106,8 @@ class Replay {
  private:
   constexpr bool post() const { return c_.norm_position == NormPosition::post; }
   constexpr bool has_final_norm() const { return !post(); }
+  constexpr bool norms_input() const { return c_.norm_position == NormPosition::pre || c_.norm_position == NormPosition::sandwich; }
+  constexpr bool norms_result() const { return c_.norm_position == NormPosition::branch || c_.norm_position == NormPosition::sandwich; }
 
   /// Gives back what an op would have saved, when no tape records.
   constexpr void give_unsaved(Count bytes) {
@@ -141,8 +143,9 @@ class Replay {
     ledger_.take(count * width * element_);
     if (recording_) ledger_.take(statistics(count));
   }
-  /// `adds`: the input has a gradient already, else it gets the memory of d_y.
-  constexpr void norm_backward(Count count, Count width, bool adds) {
+  /// `adds`: the input has a gradient already, else it gets the memory of d_y. `copy`: d_y is shared, so that the gradient takes memory.
+  constexpr void norm_backward(Count count, Count width, bool adds, bool copy = false) {
+    if (copy) ledger_.take(count * width * element_);
     gradient(width);
     if (c_.norm == Norm::layer_norm) gradient(width);
     ledger_.give(statistics(count));
@@ -163,9 +166,9 @@ class Replay {
     ledger_.take(q_);
     ledger_.take(kv_ + kv_);
     if (c_.qk_norm) {
-      norm(rows_ * c_.n_heads, c_.head_width());
+      head_norm(c_.n_heads);
       give_unsaved(q_);
-      norm(rows_ * c_.kv_heads(), c_.head_width());
+      head_norm(c_.kv_heads());
       give_unsaved(kv_);
     }
     ledger_.take(q_);  // the heads' results
@@ -173,18 +176,24 @@ class Replay {
     ledger_.take(hidden_);  // o_proj
     give_unsaved(q_ + kv_ + kv_ + q_);
   }
+  /// Head by head, or over all of them.
+  constexpr void head_norm(std::int64_t heads) { c_.qk_norm_joint ? norm(rows_, joint(heads)) : norm(rows_ * heads, c_.head_width()); }
+  constexpr void head_norm_backward(std::int64_t heads) {
+    c_.qk_norm_joint ? norm_backward(rows_, joint(heads), false) : norm_backward(rows_ * heads, c_.head_width(), false);
+  }
+  constexpr Count joint(std::int64_t heads) const { return Count(heads) * c_.head_width(); }
   constexpr Count log_sum_exp() const { return rows_ * c_.n_heads * statistic_; }
 
-  /// `d_x`: bytes of the input's gradient, 0 when it has one already.
-  constexpr void attention_backward(Count d_x) {
-    linear_backward(q_width(c_), c_.d_model, c_.attention_out_bias, q_, Count(0));  // o_proj
-    ledger_.take(q_ + kv_ + kv_);                                                   // d_q, d_k, d_v
-    ledger_.give(q_);                                                               // d_y
-    ledger_.give(q_ + kv_ + kv_ + q_ + log_sum_exp());                              // q, k, v, y
+  /// `d_x`: bytes of the input's gradient, 0 when it has one already; `d_y` as for linear_backward.
+  constexpr void attention_backward(Count d_x, Count d_y) {
+    linear_backward(q_width(c_), c_.d_model, c_.attention_out_bias, q_, d_y);  // o_proj
+    ledger_.take(q_ + kv_ + kv_);                                              // d_q, d_k, d_v
+    ledger_.give(q_);                                                          // d_y
+    ledger_.give(q_ + kv_ + kv_ + q_ + log_sum_exp());                         // q, k, v, y
     if (c_.qk_norm) {
-      norm_backward(rows_ * c_.kv_heads(), c_.head_width(), false);
+      head_norm_backward(c_.kv_heads());
       ledger_.give(kv_);  // k before its norm
-      norm_backward(rows_ * c_.n_heads, c_.head_width(), false);
+      head_norm_backward(c_.n_heads);
       ledger_.give(q_);
     }
     linear_backward(c_.d_model, kv_width(c_), c_.qkv_bias, d_x, kv_);  // v_proj
@@ -201,11 +210,11 @@ class Replay {
     ledger_.give(values);
     give_unsaved(inside);
   }
-  constexpr void mlp_backward(std::int64_t width, Count d_x) {
+  constexpr void mlp_backward(std::int64_t width, Count d_x, Count d_y = Count()) {
     const Count values = rows_ * width * element_;
     ledger_.take(values);  // the gradient of down_proj's input, then that input; gradients of gate and up are written over their values
     linear_backward(width, c_.d_model, c_.mlp_bias, Count(0), Count(0));  // down_proj
-    ledger_.give(values);
+    ledger_.give(values + d_y);
     linear_backward(c_.d_model, width, c_.mlp_bias, d_x, values);  // up_proj
     if (c_.gated()) linear_backward(c_.d_model, width, c_.mlp_bias, 0, values);
   }
@@ -253,30 +262,40 @@ class Replay {
     c_.experts.shared_gate ? experts(shared_) : mlp(c_.experts.shared_ffn_dim);
     ledger_.give(hidden_);  // the routed experts' result; the sum is written over the other
   }
-  constexpr void feed_forward_backward(Count d_x) {
-    if (!sparse_) return mlp_backward(c_.ffn_dim, d_x);
-    if (c_.experts.shared_ffn_dim == 0) return experts_backward(routed_, d_x);
-    // Where x has a gradient already, as with post-norm, the routed experts still need it as their d_y: the shared ones add to a copy.
-    c_.experts.shared_gate ? experts_backward(shared_, hidden_) : mlp_backward(c_.experts.shared_ffn_dim, hidden_);
-    experts_backward(routed_, Count(), d_x.value == 0 ? hidden_ : Count());
+  constexpr void feed_forward_backward(Count d_x, Count d_y) {
+    if (!sparse_) return mlp_backward(c_.ffn_dim, d_x, d_y);
+    if (c_.experts.shared_ffn_dim == 0) return experts_backward(routed_, d_x, d_y);
+    // With post-norm d_y is also the gradient that x has already: as long as the routed experts need it, the shared ones add to a copy.
+    if (post()) d_x = d_y = hidden_;
+    c_.experts.shared_gate ? experts_backward(shared_, d_x) : mlp_backward(c_.experts.shared_ffn_dim, d_x);
+    experts_backward(routed_, Count(), d_y);
   }
 
-  /// x + f(norm(x)), or norm(x + f(x)).
+  /// x + f(norm(x)), norm(x + f(x)), x + norm(f(x)) or x + norm(f(norm(x))).
   template <class F>
   constexpr void branch(const F& f) {
-    if (!post()) norm(rows_, c_.d_model);
+    if (norms_input()) norm(rows_, c_.d_model);
     f();  // the sum is written over its result
     if (post()) norm(rows_, c_.d_model);
-    give_unsaved(hidden_);  // the input of f, or of the norm; an expression's intermediates live to its end
+    if (norms_result()) {  // or over that of its norm
+      norm(rows_, c_.d_model);
+      give_unsaved(hidden_);  // f's result
+    }
+    if (norms_input() || post()) give_unsaved(hidden_);  // the input of f, or of the norm; an expression's intermediates live to its end
   }
+  /// f(bytes of its input's gradient, those of d_y unless the residual stream shares it).
   template <class F>
   constexpr void branch_backward(const F& f) {
     if (post()) {
       norm_backward(rows_, c_.d_model, false);
       ledger_.give(hidden_);  // x + f(x)
     }
-    f(post() ? Count(0) : hidden_);
-    if (!post()) {
+    if (norms_result()) {
+      norm_backward(rows_, c_.d_model, false, true);
+      ledger_.give(hidden_);  // f(x)
+    }
+    f(norms_input() ? hidden_ : Count(), norms_result() ? hidden_ : Count());
+    if (norms_input()) {
       ledger_.give(hidden_);  // norm(x)
       norm_backward(rows_, c_.d_model, true);
     }
@@ -286,12 +305,13 @@ class Replay {
   constexpr void block() {
     branch([&] { attention(); });
     branch([&] { feed_forward(); });
-    give_unsaved(hidden_);  // the first branch's result
+    give_unsaved(hidden_);                                          // the first branch's result
+    if (recording_ && c_.parallel_residual) ledger_.give(hidden_);  // which nothing needs when the second starts from x, too
   }
   constexpr void block_backward() {
-    branch_backward([&](Count d_x) { feed_forward_backward(d_x); });
-    ledger_.give(hidden_);  // the first branch's result
-    branch_backward([&](Count d_x) { attention_backward(d_x); });
+    branch_backward([&](Count d_x, Count d_y) { feed_forward_backward(d_x, d_y); });
+    if (!c_.parallel_residual) ledger_.give(hidden_);  // the first branch's result
+    branch_backward([&](Count d_x, Count d_y) { attention_backward(d_x, d_y); });
   }
 
   /// recompute(block, x): a pass that saves nothing but x.

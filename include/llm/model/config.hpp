@@ -3,17 +3,13 @@
 
 #include <cstdint>
 
+#include <llm/core/norm_position.hpp>
 #include <llm/core/rope_scaling.hpp>
 #include <llm/core/rounding.hpp>
 
 namespace llm {
 
 enum class Norm : std::uint8_t { rms_norm, layer_norm };
-
-/// Where a layer's norms stand; f is attention or MLP.
-/// pre: x + f(norm(x)) and a final norm. post: norm(x + f(x)), no final norm, as in the original transformer.
-/// branch: x + norm(f(x)) and a final norm (OLMo 2). sandwich: x + norm(f(norm(x))) and a final norm (Gemma 2 and 3).
-enum class NormPosition : std::uint8_t { pre, post, branch, sandwich };
 
 /// How positions enter. rope_half pairs dimension i with i + rope_dim / 2 (Hugging Face), rope_interleaved 2i with 2i + 1 (RoPE's paper).
 enum class Position : std::uint8_t { rope_half, rope_interleaved, learned, none };

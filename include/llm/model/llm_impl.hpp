@@ -12,12 +12,12 @@ namespace llm {
 template <const Config& C, class Weights, class Backend>
 LLM<C, Weights, Backend>::LLM() : layers_(std::make_unique<Layers<C, Weights, Backend>>()) {
   const auto configure = [](auto& norm) {
-    norm.eps = C.norm_eps;
+    if constexpr (requires { norm.eps; }) norm.eps = C.norm_eps;
     if constexpr (requires { norm.rounding; }) norm.rounding = C.norm_rounding;
   };
   layers_->for_each([&](auto& block, std::int64_t i) {
-    configure(block.attn_norm);
-    configure(block.mlp_norm);
+    configure(block.attn_norm), configure(block.attn_result_norm);
+    configure(block.mlp_norm), configure(block.mlp_result_norm);
     if constexpr (C.qk_norm) {
       configure(block.attn.q_norm);
       configure(block.attn.k_norm);
@@ -95,7 +95,8 @@ template <const Config& C, class Weights, class Backend>
 template <class Block, class F>
 void LLM<C, Weights, Backend>::visit_block(const Block& block, std::int64_t i, F& f) {
   const auto norm = [&](const auto& layer, const char* name) {
-    layer.visit([&](const auto& tensor, ParameterKind kind, const char* leaf) { f(View(tensor, kind, {i, {name, leaf, ""}})); });
+    const auto each = [&](const auto& tensor, ParameterKind kind, const char* leaf) { f(View(tensor, kind, {i, {name, leaf, ""}})); };
+    if constexpr (requires { layer.visit(each); }) layer.visit(each);
   };
   const auto inside = [&](const char* module, std::int64_t expert) {
     return [&f, i, module, expert](const auto& layer, ParameterKind matrix_kind, const char* name) {
@@ -110,11 +111,13 @@ void LLM<C, Weights, Backend>::visit_block(const Block& block, std::int64_t i, F
   };
   norm(block.attn_norm, "input_layernorm");
   block.attn.visit(inside("self_attn", -1));
+  norm(block.attn_result_norm, "attention_result_norm");
   norm(block.mlp_norm, "post_attention_layernorm");
   if constexpr (requires { block.mlp.visit_modules(inside); })
     block.mlp.visit_modules(inside);
   else
     block.mlp.visit(inside("mlp", -1));
+  norm(block.mlp_result_norm, "mlp_result_norm");
 }
 
 template <const Config& C, class Weights, class Backend>

@@ -22,6 +22,7 @@ struct Parts {
                                            .head_dim = C.head_width(),
                                            .rope_width = C.rope_width(),
                                            .qk_norm = C.qk_norm,
+                                           .qk_norm_joint = C.qk_norm_joint,
                                            .qkv_bias = C.qkv_bias,
                                            .out_bias = C.attention_out_bias};
   static constexpr Activation gelu = C.mlp == Mlp::gelu_erf ? Activation::gelu_erf : Activation::gelu_tanh;
@@ -44,8 +45,8 @@ struct Parts {
   using AttentionLayer = llm::Attention<attention, Weights, Backend>;
   using MlpLayer =
       std::conditional_t<C.gated(), GatedMlp<D, F, gate, C.mlp_bias, Weights, Backend>, GeluMlp<D, F, gelu, C.mlp_bias, Weights, Backend>>;
-  using DenseBlock = Block<NormLayer, AttentionLayer, MlpLayer, post_norm>;
-  using SparseBlock = Block<NormLayer, AttentionLayer, Mixture<mixture, Weights, Backend>, post_norm>;
+  using DenseBlock = Block<NormLayer, AttentionLayer, MlpLayer, C.norm_position, C.parallel_residual>;
+  using SparseBlock = Block<NormLayer, AttentionLayer, Mixture<mixture, Weights, Backend>, C.norm_position, C.parallel_residual>;
 
   struct None {};
   using PositionTable = std::conditional_t<C.position == Position::learned, Embedding<C.max_seq_len, D, T, Backend>, None>;

@@ -11,13 +11,6 @@ LLM_CONFIG_RULE(active_groups_unbuilt, active_groups, c.experts.active_groups, m
                 "llm::LLM: a router chooses from at most 64 groups: experts.active_groups must be at most 64, or experts.groups")
 LLM_CONFIG_RULE(mla_unbuilt, kv_rank, c.mla.kv_rank, built, 0, true, kv_rank == built,
                 "llm::LLM: multi-head latent attention is counted but not built yet: mla.kv_rank must be 0")
-LLM_CONFIG_RULE(norm_position_unbuilt, norm_position, static_cast<std::int64_t>(c.norm_position), last_built, 1, true,
-                norm_position <= last_built,
-                "llm::LLM: norm_position branch and sandwich are counted but not built yet: it must be pre or post")
-LLM_CONFIG_RULE(qk_norm_joint_unbuilt, qk_norm_joint, std::int64_t{c.qk_norm_joint}, built, 0, true, qk_norm_joint == built,
-                "llm::LLM: QK-norm over all heads is counted but not built yet: qk_norm_joint must be false")
-LLM_CONFIG_RULE(parallel_residual_unbuilt, parallel_residual, std::int64_t{c.parallel_residual}, built, 0, true, parallel_residual == built,
-                "llm::LLM: the parallel residual is counted but not built yet: parallel_residual must be false")
 LLM_CONFIG_RULE(norm_gain_offset_unbuilt, norm_gain_offset, std::int64_t{c.norm_gain_offset}, built, 0, true, norm_gain_offset == built,
                 "llm::LLM: gains stored as 1 + w are not built yet: norm_gain_offset must be false")
 LLM_CONFIG_RULE(scale_embeddings_unbuilt, scale_embeddings, std::int64_t{c.scale_embeddings}, built, 0, true, scale_embeddings == built,
@@ -30,9 +23,7 @@ LLM_CONFIG_RULE(logit_softcap_unbuilt, logit_softcap, c.logit_softcap, built, 0,
                 "llm::LLM: a soft cap of the logits is not built yet: logit_softcap must be 0")
 // clang-format on
 
-struct Buildable
-    : List<active_groups_unbuilt, mla_unbuilt, norm_position_unbuilt, qk_norm_joint_unbuilt, parallel_residual_unbuilt,
-           norm_gain_offset_unbuilt, scale_embeddings_unbuilt, attention_scale_unbuilt, attention_softcap_unbuilt, logit_softcap_unbuilt> {
-};
+struct Buildable : List<active_groups_unbuilt, mla_unbuilt, norm_gain_offset_unbuilt, scale_embeddings_unbuilt, attention_scale_unbuilt,
+                        attention_softcap_unbuilt, logit_softcap_unbuilt> {};
 
 }  // namespace llm::config_rules

@@ -12,6 +12,7 @@ struct AttentionSpec {
   std::int64_t d_model, n_heads, n_kv_heads, head_dim;
   std::int64_t rope_width = 0;  // 0: no rotary positions
   bool qk_norm = false;
+  bool qk_norm_joint = false;  // over the width of all heads, before they are split (OLMo 2)
   bool qkv_bias = false;
   bool out_bias = false;
 };
@@ -22,13 +23,14 @@ struct Attention {
   using T = typename Weights::value_type;
   static constexpr std::int64_t D = A.d_model, H = A.n_heads, K = A.n_kv_heads, E = A.head_dim, width = D;
   struct NoNorm {};
-  using HeadNorm = std::conditional_t<A.qk_norm, RmsNorm<E, typename Weights::element_type, Backend>, NoNorm>;
+  template <std::int64_t Heads>
+  using HeadNorm = std::conditional_t<A.qk_norm, RmsNorm<A.qk_norm_joint ? Heads * E : E, typename Weights::element_type, Backend>, NoNorm>;
 
   Linear<D, H * E, A.qkv_bias, Weights, Backend> q_proj;
   Linear<D, K * E, A.qkv_bias, Weights, Backend> k_proj, v_proj;
   Linear<H * E, D, A.out_bias, Weights, Backend> o_proj;
-  [[no_unique_address]] HeadNorm q_norm;
-  [[no_unique_address]] HeadNorm k_norm;
+  [[no_unique_address]] HeadNorm<H> q_norm;
+  [[no_unique_address]] HeadNorm<K> k_norm;
   std::int64_t window = 0;
 
   template <class KV>
@@ -36,13 +38,9 @@ struct Attention {
                                                     const Pass<A.rope_width, KV, Backend>& pass) const {
     const std::int64_t batch = x.extent(0), time = x.extent(1);
     const Shape<dyn, dyn, K, E> kv_heads(batch, time);
-    auto q = q_proj(x).view(Shape<dyn, dyn, H, E>(batch, time));  // [B, T, H, E]
-    auto k = k_proj(x).view(kv_heads);                            // [B, T, K, E]
-    const auto v = v_proj(x).view(kv_heads);                      // [B, T, K, E]
-    if constexpr (A.qk_norm) {
-      q = q_norm(q);
-      k = k_norm(k);
-    }
+    auto q = heads(q_proj(x), Shape<dyn, dyn, H, E>(batch, time), q_norm);  // [B, T, H, E]
+    auto k = heads(k_proj(x), kv_heads, k_norm);                            // [B, T, K, E]
+    const auto v = v_proj(x).view(kv_heads);                                // [B, T, K, E]
     if constexpr (A.rope_width > 0) {
       q = rope(std::move(q), *pass.rope, pass.positions);
       k = rope(std::move(k), *pass.rope, pass.positions);
@@ -79,6 +77,18 @@ struct Attention {
       f(q_norm, ParameterKind::gain, "q_norm");
       f(k_norm, ParameterKind::gain, "k_norm");
     }
+  }
+
+ private:
+  /// All heads' vectors side by side, as heads, normed together or one by one.
+  template <class Flat, class Heads, class HeadNormLayer>
+  static auto heads(const Flat& x, const Heads& shape, const HeadNormLayer& norm) {
+    if constexpr (!A.qk_norm)
+      return x.view(shape);
+    else if constexpr (A.qk_norm_joint)
+      return norm(x).view(shape);
+    else
+      return norm(x.view(shape));
   }
 };
 

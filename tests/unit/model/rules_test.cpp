@@ -167,12 +167,6 @@ TEST_CASE("what LLM does not build is valid, and each feature is named alone") {
       {[](Config& c) { make_sparse(c), c.experts.count = 256, c.experts.groups = 128, c.experts.active_groups = 65; },
        "a router chooses from at most 64 groups", ": active_groups 65, most 64"},
       {make_latent, "multi-head latent attention", ": kv_rank 512, built 0"},
-      {[](Config& c) { c.norm_position = llm::NormPosition::branch; }, "norm_position branch and sandwich",
-       ": norm_position 2, last_built 1"},
-      {[](Config& c) { c.norm_position = llm::NormPosition::sandwich; }, "norm_position branch and sandwich",
-       "norm_position 3, last_built 1"},
-      {[](Config& c) { c.qk_norm = c.qk_norm_joint = true; }, "QK-norm over all heads", ": qk_norm_joint 1, built 0"},
-      {[](Config& c) { c.parallel_residual = true; }, "the parallel residual", ": parallel_residual 1, built 0"},
       {[](Config& c) { c.norm_gain_offset = true; }, "gains stored as 1 + w", ": norm_gain_offset 1, built 0"},
       {[](Config& c) { c.scale_embeddings = true; }, "scaled embeddings", ": scale_embeddings 1, built 0"},
       {[](Config& c) { c.attention_scale = 0.1; }, "a scale of the scores", ": attention_scale 0.1, built 0"},
@@ -191,7 +185,7 @@ TEST_CASE("what LLM does not build is valid, and each feature is named alone") {
     CHECK(starts_with(unbuilt[0], std::string("llm::LLM: ") + feature.sentence));
     CHECK(ends_with(unbuilt[0], feature.numbers));
   }
-  CHECK(features.size() == llm::config_rules::Buildable::size + 1);  // two values of norm_position
+  CHECK(features.size() == llm::config_rules::Buildable::size);
 }
 
 TEST_CASE("valid configs break no rule, also at the edges") {

@@ -1,0 +1,46 @@
+// Small models of the families that differ from Llama in structure, as transformers saves them: every layer, the logits and the greedy
+// tokens.
+#include <llm/io/load.hpp>
+
+#include <support/golden_directory.hpp>
+
+using namespace llm_test;
+using llm::Config;
+
+namespace {
+
+constexpr Config base{
+    .vocab_size = 64, .d_model = 16, .n_layers = 2, .n_heads = 4, .n_kv_heads = 2, .head_dim = 4, .ffn_dim = 24, .max_seq_len = 32};
+
+constexpr Config changed(void (*change)(Config&)) {
+  Config c = base;
+  change(c);
+  return c;
+}
+
+constexpr Config mixtral = changed([](Config& c) { c.rope_theta = 1e6, c.experts = {.count = 4, .active = 2}; });
+constexpr Config olmo2 = changed([](Config& c) {
+  c.norm_rounding = llm::Rounding::gain_then_round;
+  c.norm_position = llm::NormPosition::branch, c.qk_norm = c.qk_norm_joint = true;
+});
+constexpr Config gpt_neox = changed([](Config& c) {
+  c.n_kv_heads = 4, c.ffn_dim = 40, c.rope_dim = 2;
+  c.norm = llm::Norm::layer_norm, c.mlp = llm::Mlp::gelu_erf;
+  c.qkv_bias = c.attention_out_bias = c.mlp_bias = c.parallel_residual = true;
+});
+
+/// Frozen and trainable, in the file's convention of RoPE and in the other one.
+template <const Config& C>
+void check_all(const std::string& directory) {
+  INFO(directory);
+  const std::string path = golden_path(directory);
+  check_directory(llm::load<C>(path), directory);
+  check_directory(llm::load_trainable<C>(path), directory);
+  check_directory(llm::load<other_rope<C>>(path), directory);
+}
+
+}  // namespace
+
+TEST_CASE("Mixtral", "[golden]") { check_all<mixtral>("hf/mixtral"); }
+TEST_CASE("OLMo 2: norms after the branches", "[golden]") { check_all<olmo2>("hf/olmo2"); }
+TEST_CASE("GPT-NeoX: branches side by side, part of a head rotated", "[golden]") { check_all<gpt_neox>("hf/gpt_neox"); }
