@@ -18,45 +18,81 @@
 
 namespace llm::detail::gguf {
 
+/// Positions after which rotated pair i of rope_dim / 2 has turned once.
+inline double wavelength(double theta, std::int64_t rope_dim, std::int64_t i) {
+  constexpr double two_pi = 6.283185307179586;
+  return two_pi * std::pow(theta, 2.0 * static_cast<double>(i) / static_cast<double>(rope_dim));
+}
+
 /// By how much llama3 scaling divides the frequency of rotated pair i of rope_dim / 2.
 inline double llama3_divisor(const RopeScaling& scaling, double theta, std::int64_t rope_dim, std::int64_t i) {
-  constexpr double two_pi = 6.283185307179586;
-  const double wavelength = two_pi * std::pow(theta, 2.0 * static_cast<double>(i) / static_cast<double>(rope_dim));
-  const double turns = static_cast<double>(scaling.original_max_seq_len) / wavelength;  // over the first context
+  const double turns = static_cast<double>(scaling.original_max_seq_len) / wavelength(theta, rope_dim, i);  // over the first context
   if (turns > scaling.high_freq_factor) return 1;
   if (turns < scaling.low_freq_factor) return scaling.factor;
   const double kept = (turns - scaling.low_freq_factor) / (scaling.high_freq_factor - scaling.low_freq_factor);
   return 1 / ((1 - kept) / scaling.factor + kept);
 }
 
-/// The scaling that the tensor rope_freqs.weight stands for. The format keeps llama3 scaling as these divisors of the frequencies, not
-/// as the numbers that they come from. Those of the published models (Llama 3.1 and later: bounds 1 and 4, first context 8192) are
-/// recognised by computing the divisors again; any others are an error.
-inline RopeScaling scaling_of_factors(const Keys& keys, double theta, std::int64_t rope_dim) {
+/// The divisors in the tensor rope_freqs.weight, one for each rotated pair.
+inline std::vector<double> read_divisors(const Keys& keys, std::int64_t rope_dim) {
   constexpr std::string_view name = key::rope_freqs_tensor;
   const GgufEntry& tensor = keys.file().at(name);
-  const auto refuse = [&](const std::string& why) {
-    keys.fail(concat("tensor ", in_quotes(name), " scales RoPE's frequencies by ", why, ": what they come from is not known"));
-  };
   constexpr std::int64_t widest = 65536;  // far beyond published heads: the tensor is read whole
   if (rope_dim > widest) keys.fail(key::rope_dimension_count, concat("is ", rope_dim, ", more than the limit of ", widest));
-  if (tensor.dtype != DType::f32 || tensor.shape != std::vector<std::int64_t>{rope_dim / 2})
-    keys.fail(concat("tensor ", in_quotes(name), " must hold one f32 for each of the ", rope_dim / 2, " rotated pairs"));
-  const auto divisor = [&](std::int64_t i) {
-    return static_cast<double>(load<float>(tensor.bytes.subspan(static_cast<std::size_t>(i) * 4, 4)));
+  const std::int64_t pairs = rope_dim / 2;
+  if (tensor.dtype != DType::f32 || tensor.shape != std::vector<std::int64_t>{pairs})
+    keys.fail(concat("tensor ", in_quotes(name), " must hold one f32 for each of the ", pairs, " rotated pairs"));
+  if (tensor.bytes.size() != static_cast<std::size_t>(pairs) * 4)
+    keys.fail(concat("the data of tensor ", in_quotes(name), " is not there"));
+  std::vector<double> divisors;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(pairs); ++i)
+    divisors.push_back(static_cast<double>(load<float>(tensor.bytes.subspan(i * 4, 4))));
+  return divisors;
+}
+
+/// Whether a scaling has these divisors.
+inline bool has_divisors(const RopeScaling& scaling, double theta, std::int64_t rope_dim, const std::vector<double>& divisors) {
+  for (std::size_t i = 0; i < divisors.size(); ++i) {
+    const double expected = llama3_divisor(scaling, theta, rope_dim, static_cast<std::int64_t>(i));
+    if (std::abs(divisors[i] - expected) > 1e-3 * expected) return false;
+  }
+  return true;
+}
+
+/// The scaling that the tensor rope_freqs.weight stands for. The format keeps llama3 scaling as these divisors of the frequencies, not
+/// as the numbers that they come from. With the bounds of all published models, 1 and 4, the first context is that of Llama 3.1 and later,
+/// 8192, another power of two, or follows from a divisor between the bounds; the divisors are computed again to know. Any others are an
+/// error.
+inline RopeScaling scaling_of_factors(const Keys& keys, double theta, std::int64_t rope_dim) {
+  const std::vector<double> divisors = read_divisors(keys, rope_dim);
+  const auto refuse = [&](const char* why) {
+    keys.fail(
+        concat("tensor ", in_quotes(key::rope_freqs_tensor), " scales RoPE's frequencies by ", why, ": what they come from is not known"));
   };
   double largest = 1;
-  for (std::int64_t i = 0; i < rope_dim / 2; ++i) {
-    if (!(divisor(i) >= 1 && divisor(i) <= 1e6)) refuse("factors outside 1 ... 1e6");
-    largest = (std::max)(largest, divisor(i));
+  for (const double divisor : divisors) {
+    if (!(divisor >= 1 && divisor <= 1e6)) refuse("factors outside 1 ... 1e6");
+    largest = (std::max)(largest, divisor);
   }
   if (largest == 1) return {};
-  const RopeScaling scaling{.kind = RopeScalingKind::llama3, .factor = largest, .original_max_seq_len = 8192};
-  for (std::int64_t i = 0; i < rope_dim / 2; ++i) {
-    const double expected = llama3_divisor(scaling, theta, rope_dim, i);
-    if (std::abs(divisor(i) - expected) > 1e-3 * expected) refuse("factors other than the published Llama 3 models'");
+  RopeScaling scaling{.kind = RopeScalingKind::llama3, .factor = largest};
+  const auto fits = [&](std::int64_t context) {
+    scaling.original_max_seq_len = context;
+    return has_divisors(scaling, theta, rope_dim, divisors);
+  };
+  if (fits(8192)) return scaling;
+  for (std::int64_t context = 1; context <= INT32_MAX; context *= 2)
+    if (fits(context)) return scaling;
+  for (std::size_t i = 0; i < divisors.size(); ++i) {
+    if (divisors[i] <= 1 || divisors[i] >= largest) continue;
+    const double kept = (1 / divisors[i] - 1 / largest) / (1 - 1 / largest);
+    const double turns = scaling.low_freq_factor + kept * (scaling.high_freq_factor - scaling.low_freq_factor);
+    const double context = turns * wavelength(theta, rope_dim, static_cast<std::int64_t>(i));
+    if (!(context >= 1 && context <= INT32_MAX)) continue;
+    if (fits(std::llround(context))) return scaling;
   }
-  return scaling;
+  refuse("factors other than those of Llama 3's scaling");
+  return {};
 }
 
 inline RopeScaling read_yarn(Keys& keys, double factor) {
