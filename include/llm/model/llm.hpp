@@ -79,7 +79,7 @@ class LLM {
 
   /// What stands in the residual stream: 0 is the embedding, i what block i (from 1) makes of it, and the last, in pre-norm models, what
   /// the final norm makes.
-  static constexpr std::int64_t hidden_count = L + (C.norm_position == NormPosition::pre ? 2 : 1);
+  static constexpr std::int64_t hidden_count = L + (C.norm_position == NormPosition::post ? 1 : 2);
   /// Hidden states [B, T, D] that a pass is asked to keep, one for each of `layers`, 0 to hidden_count - 1.
   struct HiddenStates {
     std::vector<std::int64_t> layers;
