@@ -29,6 +29,19 @@ constexpr Config gpt_neox = changed([](Config& c) {
   c.qkv_bias = c.attention_out_bias = c.mlp_bias = c.parallel_residual = true;
 });
 
+constexpr Config gemma = changed([](Config& c) {
+  c.head_dim = 8, c.norm_eps = 1e-6, c.tie_embeddings = true;
+  c.norm_rounding = llm::Rounding::gain_then_round, c.mlp = llm::Mlp::geglu_tanh;
+  c.norm_gain_offset = c.scale_embeddings = true;
+});
+constexpr Config gemma3 = [] {
+  Config c = gemma;
+  c.n_layers = 6, c.norm_position = llm::NormPosition::sandwich, c.qk_norm = true;
+  c.attention_scale = 1.0 / 2.449489742783178;  // sqrt(6)
+  c.rope_theta = 1e6, c.rope_theta_window = 1e4, c.sliding_window = 4, c.full_attention_every = 3;
+  return c;
+}();
+
 /// Frozen and trainable, in the file's convention of RoPE and in the other one.
 template <const Config& C>
 void check_all(const std::string& directory) {
@@ -44,3 +57,6 @@ void check_all(const std::string& directory) {
 TEST_CASE("Mixtral", "[golden]") { check_all<mixtral>("hf/mixtral"); }
 TEST_CASE("OLMo 2: norms after the branches", "[golden]") { check_all<olmo2>("hf/olmo2"); }
 TEST_CASE("GPT-NeoX: branches side by side, part of a head rotated", "[golden]") { check_all<gpt_neox>("hf/gpt_neox"); }
+
+TEST_CASE("Gemma: gains stored as w, scaled embeddings, GEGLU", "[golden]") { check_all<gemma>("hf/gemma"); }
+TEST_CASE("Gemma 3: norms around the branches, two kinds of windows and rotations", "[golden]") { check_all<gemma3>("hf/gemma3"); }

@@ -11,6 +11,7 @@
 #include <llm/ops/linear.hpp>
 #include <llm/ops/rms_norm.hpp>
 #include <llm/ops/rope.hpp>
+#include <llm/ops/scale.hpp>
 #include <llm/ops/softmax.hpp>
 #include <support/catch.hpp>
 
@@ -58,6 +59,8 @@ TEMPLATE_TEST_CASE("Gradient of sums, of one tensor used several times", "[gradi
   auto w = random_tensor<Shape<6, 6>, B>({});
   check(llm::check_gradient([&] { return x + y; }, x, y));
   check(llm::check_gradient([&] { return x + x; }, x));
+  check(llm::check_gradient([&] { return llm::scale(x, 1.7); }, x));
+  check(llm::check_gradient([&] { return llm::scale(x + y, -0.3) + llm::scale(x, 2.0); }, x, y));
   check(llm::check_gradient([&] { return x + llm::linear(llm::silu(x), w) + x; }, x, w));
   check(llm::check_gradient([&] { return llm::linear(llm::linear(x, w), w); }, x, w));
   check(llm::check_gradient([&] { return llm::linear(w, w); }, w));

@@ -76,6 +76,7 @@ constexpr Config sparse_shared_pre = changed(sparse_shared, [](Config& c) { c.no
 constexpr Config sparse_gated_post = changed(sparse_and_dense, [](Config& c) { c.norm_position = llm::NormPosition::post; });
 constexpr Config two_windows = changed(modern, [](Config& c) {
   c.n_layers = 5, c.sliding_window = 4, c.full_attention_every = 2, c.rope_theta_window = 100.0, c.mlp = llm::Mlp::geglu_tanh;
+  c.scale_embeddings = true;
 });
 
 constexpr Config branches = changed(modern, [](Config& c) { c.norm_position = llm::NormPosition::branch, c.qk_norm_joint = true; });

@@ -64,7 +64,7 @@ inline constexpr Config branches = [] {
 /// As Gemma 2: norms before and after the branches.
 inline constexpr Config sandwich = [] {
   Config c = windows;
-  c.norm_position = llm::NormPosition::sandwich, c.n_layers = 2;
+  c.norm_position = llm::NormPosition::sandwich, c.n_layers = 2, c.scale_embeddings = true, c.attention_scale = 0.2;
   return c;
 }();
 /// As Pythia.

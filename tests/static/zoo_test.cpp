@@ -61,12 +61,12 @@ constexpr Published table[] = {
     {"qwen3_32b", 32'762'123'264, 32'762'123'264, true},
     {"qwen3_30b_a3b", 30'532'122'624, 3'353'032'704, true},
     {"qwen3_235b_a22b", 235'093'634'560, 22'190'763'520, true},
-    {"gemma_2b", 2'506'172'416, 2'506'172'416, false},
-    {"gemma_7b", 8'537'680'896, 8'537'680'896, false},
+    {"gemma_2b", 2'506'172'416, 2'506'172'416, true},
+    {"gemma_7b", 8'537'680'896, 8'537'680'896, true},
     {"gemma2_2b", 2'614'341'888, 2'614'341'888, false},
     {"gemma2_9b", 9'241'705'984, 9'241'705'984, false},
     {"gemma2_27b", 27'227'128'320, 27'227'128'320, false},
-    {"gemma3_1b", 999'885'952, 999'885'952, false},
+    {"gemma3_1b", 999'885'952, 999'885'952, true},
     {"phi3_mini_4k", 3'821'079'552, 3'821'079'552, true},
     {"phi3_medium_4k", 13'960'238'080, 13'960'238'080, true},
     {"phi4", 14'659'507'200, 14'659'507'200, true},
@@ -113,7 +113,8 @@ static_assert(buildable_config<llama3_1_405b> && buildable_config<qwen3_32b> && 
 static_assert(buildable_config<starcoder2_3b> && buildable_config<mistral_7b> && buildable_config<yi1_5_34b>);
 static_assert(buildable_config<mixtral_8x7b> && buildable_config<qwen3_235b_a22b> && buildable_config<qwen1_5_moe_a2_7b>);
 static_assert(!buildable_config<deepseek_v3>);  // latent attention
-static_assert(!buildable_config<gemma_2b>);     // gains stored as 1 + w
+static_assert(buildable_config<gemma_2b> && buildable_config<gemma3_1b>);
+static_assert(!buildable_config<gemma2_2b>);  // soft caps
 static_assert(buildable_config<olmo2_7b> && buildable_config<pythia_70m> && buildable_config<olmoe_1b_7b>);
 
 /// Whether the publisher's figure, in tenths of 1e9, is within one unit of its last digit (1 or 10 tenths) of the active parameters, with

@@ -82,7 +82,7 @@ inline constexpr std::array<ExpertMatrix, 3> expert_matrices{
 class SourceFinder {
  public:
   SourceFinder(const Config& target, const Config& file, Family family, TensorLayout layout)
-      : target_(target), file_(file), family_(family), n_(naming_of(family, layout)) {
+      : target_(target), file_(file), family_(family), own_names_(layout.names == TensorNames::library), n_(naming_of(family, layout)) {
     if (!target.rotary() || target.position == file.position) return;
     reorder_ = target.position == Position::rope_half ? RopeReorder::half_from_interleaved : RopeReorder::interleaved_from_half;
   }
@@ -104,7 +104,8 @@ class SourceFinder {
   }
 
  private:
-  double added_to_gains() const { return double(file_.norm_gain_offset) - double(target_.norm_gain_offset); }
+  /// A model and this library's checkpoints of it have gains as they are, whatever its config says of published files.
+  double added_to_gains() const { return file_.norm_gain_offset && !own_names_ ? 1.0 : 0.0; }
 
   ParameterSource of_model(std::string_view module) const {
     if (module == "model.embed_tokens") return {concat(n_.prefix, n_.embedding)};
@@ -185,6 +186,7 @@ class SourceFinder {
 
   const Config &target_, &file_;
   Family family_;
+  bool own_names_;
   TensorNaming n_;
   RopeReorder reorder_ = RopeReorder::none;
 };

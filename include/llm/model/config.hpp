@@ -89,7 +89,7 @@ struct Config {
   std::int64_t full_attention_every = 0;  // n > 0: layers n, 2n, ... (counted from 1) see all positions despite sliding_window
   double rope_theta_window = 0.0;         // rope_theta of the layers with a window, unscaled; 0: as the others (Gemma 3: 10000)
   bool parallel_residual = false;         // x + attention(norm1(x)) + mlp(norm2(x)), as GPT-NeoX
-  bool norm_gain_offset = false;          // a stored gain w means 1 + w (Gemma)
+  bool norm_gain_offset = false;          // published files store w for a gain of 1 + w (Gemma); a model has the gain
   bool scale_embeddings = false;          // embeddings are multiplied by sqrt(d_model) (Gemma)
   double attention_scale = 0.0;           // factor of the scores; 0: 1 / sqrt(head width)
   double attention_softcap = 0.0;         // s -> cap tanh(s / cap) on the scores; 0: none (Gemma 2)

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <llm/model/llm.hpp>
+#include <llm/ops/scale.hpp>
 #include <llm/tensor/host_memory.hpp>
 
 namespace llm {
@@ -23,6 +24,7 @@ LLM<C, Weights, Backend>::LLM() : layers_(std::make_unique<Layers<C, Weights, Ba
       configure(block.attn.k_norm);
     }
     block.attn.window = C.windowed_layer(i) ? C.sliding_window : 0;
+    block.attn.scale = C.attention_scale;
     if constexpr (requires { block.mlp.routed; }) block.mlp.routed.options = P::route;
   });
   if constexpr (!P::post_norm) configure(norm_);
@@ -158,6 +160,8 @@ void LLM<C, Weights, Backend>::check_length(const Ids& ids) {
 template <const Config& C, class Weights, class Backend>
 auto LLM<C, Weights, Backend>::embed(const Ids& ids, std::span<const std::int64_t> starts) const -> Hidden {
   Hidden x = embed_tokens_(ids);  // [B, T, D]
+  if constexpr (C.scale_embeddings)
+    x = scale(std::move(x), static_cast<double>(static_cast<compute_t<T>>(T(std::sqrt(static_cast<compute_t<T>>(D))))));
   if constexpr (C.position == Position::learned) {
     const std::int64_t batch = ids.extent(0), time = ids.extent(1);
     const auto count = static_cast<std::size_t>(ids.numel());

@@ -11,19 +11,12 @@ LLM_CONFIG_RULE(active_groups_unbuilt, active_groups, c.experts.active_groups, m
                 "llm::LLM: a router chooses from at most 64 groups: experts.active_groups must be at most 64, or experts.groups")
 LLM_CONFIG_RULE(mla_unbuilt, kv_rank, c.mla.kv_rank, built, 0, true, kv_rank == built,
                 "llm::LLM: multi-head latent attention is counted but not built yet: mla.kv_rank must be 0")
-LLM_CONFIG_RULE(norm_gain_offset_unbuilt, norm_gain_offset, std::int64_t{c.norm_gain_offset}, built, 0, true, norm_gain_offset == built,
-                "llm::LLM: gains stored as 1 + w are not built yet: norm_gain_offset must be false")
-LLM_CONFIG_RULE(scale_embeddings_unbuilt, scale_embeddings, std::int64_t{c.scale_embeddings}, built, 0, true, scale_embeddings == built,
-                "llm::LLM: scaled embeddings are not built yet: scale_embeddings must be false")
-LLM_CONFIG_RULE(attention_scale_unbuilt, attention_scale, c.attention_scale, built, 0, true, attention_scale == built,
-                "llm::LLM: a scale of the scores is not built yet: attention_scale must be 0")
 LLM_CONFIG_RULE(attention_softcap_unbuilt, attention_softcap, c.attention_softcap, built, 0, true, attention_softcap == built,
                 "llm::LLM: a soft cap of the scores is not built yet: attention_softcap must be 0")
 LLM_CONFIG_RULE(logit_softcap_unbuilt, logit_softcap, c.logit_softcap, built, 0, true, logit_softcap == built,
                 "llm::LLM: a soft cap of the logits is not built yet: logit_softcap must be 0")
 // clang-format on
 
-struct Buildable : List<active_groups_unbuilt, mla_unbuilt, norm_gain_offset_unbuilt, scale_embeddings_unbuilt, attention_scale_unbuilt,
-                        attention_softcap_unbuilt, logit_softcap_unbuilt> {};
+struct Buildable : List<active_groups_unbuilt, mla_unbuilt, attention_softcap_unbuilt, logit_softcap_unbuilt> {};
 
 }  // namespace llm::config_rules

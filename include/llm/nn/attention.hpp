@@ -32,6 +32,7 @@ struct Attention {
   [[no_unique_address]] HeadNorm<H> q_norm;
   [[no_unique_address]] HeadNorm<K> k_norm;
   std::int64_t window = 0;
+  double scale = 0.0;  // of the scores; 0: 1 / sqrt(E)
 
   template <class KV>
   Tensor<T, Shape<dyn, dyn, D>, Backend> operator()(const Tensor<T, Shape<dyn, dyn, D>, Backend>& x,
@@ -45,7 +46,7 @@ struct Attention {
       q = rope(std::move(q), *pass.rope, pass.positions);
       k = rope(std::move(k), *pass.rope, pass.positions);
     }
-    const AttentionOptions options{.causal = true, .window = window};
+    const AttentionOptions options{.causal = true, .window = window, .scale = scale};
     const auto y = pass.cache ? attention<K>(q, pass.cache.append(k, v), options) : attention(q, k, v, options);  // [B, T, H, E]
     return o_proj(y.view(Shape<dyn, dyn, H * E>(batch, time)));
   }

@@ -19,5 +19,5 @@ TEST_CASE("every config is valid, and one that LLM does not build has a reason")
   }
   CHECK(llm::unbuilt_features(llm::configs::mixtral_8x7b).empty());
   CHECK(llm::unbuilt_features(llm::configs::deepseek_v3).size() == 1);
-  CHECK(llm::unbuilt_features(llm::configs::gemma_2b).size() == 2);
+  CHECK(llm::unbuilt_features(llm::configs::gemma2_2b).size() == 2);
 }

@@ -167,9 +167,6 @@ TEST_CASE("what LLM does not build is valid, and each feature is named alone") {
       {[](Config& c) { make_sparse(c), c.experts.count = 256, c.experts.groups = 128, c.experts.active_groups = 65; },
        "a router chooses from at most 64 groups", ": active_groups 65, most 64"},
       {make_latent, "multi-head latent attention", ": kv_rank 512, built 0"},
-      {[](Config& c) { c.norm_gain_offset = true; }, "gains stored as 1 + w", ": norm_gain_offset 1, built 0"},
-      {[](Config& c) { c.scale_embeddings = true; }, "scaled embeddings", ": scale_embeddings 1, built 0"},
-      {[](Config& c) { c.attention_scale = 0.1; }, "a scale of the scores", ": attention_scale 0.1, built 0"},
       {[](Config& c) { c.attention_softcap = 50; }, "a soft cap of the scores", ": attention_softcap 50, built 0"},
       {[](Config& c) { c.logit_softcap = 30; }, "a soft cap of the logits", ": logit_softcap 30, built 0"},
   };
