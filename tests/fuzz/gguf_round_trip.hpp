@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <llm/io/gguf.hpp>
+#include <llm/model/config_fields.hpp>
 
 namespace llm_test {
 
@@ -41,6 +42,24 @@ inline void check_round_trip(const llm::GgufFile& file) {
     const llm::GgufEntry &a = file.tensors()[i], &b = again.tensors()[i];
     if (a.name != b.name || a.dtype != b.dtype || a.shape != b.shape || !same_bytes(a.bytes, b.bytes)) std::abort();
   }
+}
+
+/// Says the Config of an accepted file in keys of our own, and ends the program unless a reader finds the same Config in them.
+inline void check_config_round_trip(const llm::GgufFile& file, const llm::PublishedConfig& model) {
+  if (model.config.rope_scaling.kind == llm::RopeScalingKind::llama3) return;  // a tensor's data says it
+  std::vector<llm::GgufTensorToWrite> tensors;
+  for (const llm::GgufEntry& tensor : file.tensors()) tensors.push_back({tensor.name, tensor.dtype, tensor.shape});
+  for (const llm::UnsupportedGgufEntry& tensor : file.unsupported()) tensors.push_back({tensor.name, llm::DType::f32, tensor.shape});
+  std::string bytes;
+  try {
+    bytes = llm::detail::gguf::header(llm::gguf_metadata(model), tensors);
+  } catch (const llm::ValueError&) {  // a family that is not written
+    return;
+  } catch (const llm::ShapeError&) {  // a tensor of a smaller type is too large as f32
+    return;
+  }
+  const auto again = llm::read_gguf_config(llm::GgufFile::view_beginning(std::as_bytes(std::span(bytes)), "said again"));
+  if (!llm::config_differences(model.config, "", again.config, "").empty()) std::abort();
 }
 
 }  // namespace llm_test

@@ -62,7 +62,9 @@ inline bool fuzz_gguf(std::span<const std::byte> input) try {
   if (header > input.size()) std::abort();
   check_round_trip(file);
   try {
-    if (!llm::validate(llm::read_gguf_config(file).config).empty()) std::abort();
+    const llm::PublishedConfig model = llm::read_gguf_config(file);
+    if (!llm::validate(model.config).empty()) std::abort();
+    check_config_round_trip(file, model);
   } catch (const llm::FileError&) {
   } catch (const llm::ConfigError&) {
   }
