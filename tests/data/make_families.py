@@ -25,8 +25,6 @@ configs = {
     "olmo2": transformers.Olmo2Config(intermediate_size=24, **gqa),
     "gpt_neox": transformers.GPTNeoXConfig(intermediate_size=40, rotary_pct=0.5, **common),
     "gemma": transformers.GemmaConfig(intermediate_size=24, head_dim=8, **gqa),
-    "gemma2": transformers.Gemma2Config(intermediate_size=24, head_dim=8, sliding_window=4, query_pre_attn_scalar=5,
-                                        attn_logit_softcapping=3.0, final_logit_softcapping=2.0, **gqa),
     "gemma3": transformers.Gemma3TextConfig(intermediate_size=24, head_dim=8, sliding_window=4, query_pre_attn_scalar=6,
                                             layer_types=["sliding_attention", "sliding_attention", "full_attention"] * 2,
                                             **{**gqa, "num_hidden_layers": 6}),

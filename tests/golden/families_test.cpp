@@ -19,6 +19,12 @@ constexpr Config changed(void (*change)(Config&)) {
 }
 
 constexpr Config mixtral = changed([](Config& c) { c.rope_theta = 1e6, c.experts = {.count = 4, .active = 2}; });
+constexpr Config qwen2_moe = changed([](Config& c) {
+  c.n_layers = 3, c.ffn_dim = 20, c.norm_eps = 1e-6, c.qkv_bias = true;
+  c.experts = {.count = 5, .active = 2, .ffn_dim = 12, .shared_ffn_dim = 28, .shared_gate = true, .normalise = false};
+});
+constexpr Config olmoe = changed(
+    [](Config& c) { c.ffn_dim = 12, c.qk_norm = c.qk_norm_joint = true, c.experts = {.count = 6, .active = 3, .normalise = false}; });
 constexpr Config olmo2 = changed([](Config& c) {
   c.norm_rounding = llm::Rounding::gain_then_round;
   c.norm_position = llm::NormPosition::branch, c.qk_norm = c.qk_norm_joint = true;
@@ -55,6 +61,8 @@ void check_all(const std::string& directory) {
 }  // namespace
 
 TEST_CASE("Mixtral", "[golden]") { check_all<mixtral>("hf/mixtral"); }
+TEST_CASE("Qwen2-MoE: shared experts behind a gate", "[golden]") { check_all<qwen2_moe>("hf/qwen2_moe"); }
+TEST_CASE("OLMoE: experts, norms over all heads", "[golden]") { check_all<olmoe>("hf/olmoe"); }
 TEST_CASE("OLMo 2: norms after the branches", "[golden]") { check_all<olmo2>("hf/olmo2"); }
 TEST_CASE("GPT-NeoX: branches side by side, part of a head rotated", "[golden]") { check_all<gpt_neox>("hf/gpt_neox"); }
 

@@ -62,7 +62,8 @@ inline void read_llama_like(Fields& fields, Family family, Config& c) {
   read_sizes(fields, family, c);
   c.norm_eps = fields.positive_or("rms_norm_eps", traits_of(family).eps);
   const bool has_bias_field = family == Family::llama || family == Family::qwen3 || family == Family::qwen3_moe ||
-                              family == Family::gemma || family == Family::gemma2 || family == Family::gemma3 || family == Family::olmo2;
+                              family == Family::gemma || family == Family::gemma2 || family == Family::gemma3 || family == Family::olmo2 ||
+                              family == Family::olmoe;
   if (has_bias_field) c.qkv_bias = c.attention_out_bias = fields.flag("attention_bias", false);
   if (family == Family::llama) c.mlp_bias = fields.flag("mlp_bias", false);
   const bool gemma = family == Family::gemma || family == Family::gemma2 || family == Family::gemma3;
@@ -117,10 +118,11 @@ inline void read_mixtral(Fields& fields, Config& c) {
   c.experts.active = fields.count_or("num_experts_per_tok", 2);
 }
 
-inline void read_qwen3_moe(Fields& fields, Config& c) {
-  c.experts.count = fields.count_or(fields.spelling({"num_experts", "num_local_experts"}), 128, 0);
-  c.experts.active = fields.count_or("num_experts_per_tok", 8);
-  c.experts.ffn_dim = fields.count_or("moe_intermediate_size", 768);
+/// Qwen2-MoE and Qwen3-MoE: experts of a width of their own, some layers without.
+inline void read_qwen_moe(Fields& fields, std::int64_t count, std::int64_t active, std::int64_t ffn_dim, Config& c) {
+  c.experts.count = fields.count_or(fields.spelling({"num_experts", "num_local_experts"}), count, 0);
+  c.experts.active = fields.count_or("num_experts_per_tok", active);
+  c.experts.ffn_dim = fields.count_or("moe_intermediate_size", ffn_dim);
   c.experts.normalise = fields.flag("norm_topk_prob", false);
   const std::int64_t step = fields.count_or("decoder_sparse_step", 1);
   std::vector<bool> dense(static_cast<std::size_t>(c.n_layers));
@@ -134,6 +136,23 @@ inline void read_qwen3_moe(Fields& fields, Config& c) {
   const bool any = c.experts.count > 0;
   fit_expert_layers(
       fields, [&](std::int64_t i) { return any && !dense[static_cast<std::size_t>(i)] && (i + 1) % step == 0; }, c);
+}
+
+/// Beside the routed experts shared ones, which a gate weighs.
+inline void read_qwen2_moe(Fields& fields, Config& c) {
+  c.experts.shared_ffn_dim = fields.count_or("shared_expert_intermediate_size", 5632);
+  c.experts.shared_gate = true;
+  if (fields.flag("use_sliding_window", false) && !fields.has("layer_types"))
+    fields.refuse("use_sliding_window", "false, where layer_types does not say which layers have it");
+  read_qwen_moe(fields, 60, 4, 1408, c);
+}
+
+/// Every layer has experts as wide as intermediate_size.
+inline void read_olmoe(Fields& fields, Config& c) {
+  c.qk_norm = c.qk_norm_joint = true;
+  c.experts.count = fields.count_or(fields.spelling({"num_experts", "num_local_experts"}), 64);
+  c.experts.active = fields.count_or("num_experts_per_tok", 8);
+  c.experts.normalise = fields.flag("norm_topk_prob", false);
 }
 
 inline void read_mla(Fields& fields, Config& c) {
@@ -259,12 +278,14 @@ inline Config read_family(Fields& fields, Family family) {
     default:
       read_llama_like(fields, family, c);
   }
-  if (family == Family::qwen2) read_qwen2(fields, c);
+  if (family == Family::qwen2 || family == Family::qwen2_moe) read_qwen2(fields, c);
   if (family == Family::qwen3 || family == Family::qwen3_moe) read_qwen3(fields, c);
   if (family == Family::olmo2) read_olmo2(c);
   if (family == Family::gemma || family == Family::gemma2 || family == Family::gemma3) read_gemma(fields, family, c);
   if (family == Family::mixtral) read_mixtral(fields, c);
-  if (family == Family::qwen3_moe) read_qwen3_moe(fields, c);
+  if (family == Family::qwen3_moe) read_qwen_moe(fields, 128, 8, 768, c);
+  if (family == Family::qwen2_moe) read_qwen2_moe(fields, c);
+  if (family == Family::olmoe) read_olmoe(fields, c);
   read_windows(fields, family, c);
   if (family != Family::gpt2) read_rope(fields, family, c);
   return c;

@@ -57,9 +57,10 @@ class FamilyWindows {
  public:
   FamilyWindows(Fields& fields, const Traits& traits) : style_(traits.windows) {
     if (style_ == Windows::none) return;
-    window_ = fields.find("sliding_window") == nullptr ? traits.window : fields.count_or_null("sliding_window", 0);
-    const bool asked = style_ == Windows::last || style_ == Windows::all_asked;
-    if (asked && !fields.flag("use_sliding_window", false)) window_ = 0;
+    const bool asks = style_ == Windows::last || style_ == Windows::all_asked, off = asks && !fields.flag("use_sliding_window", false);
+    const std::int64_t least = off ? 0 : 1;  // Qwen2-MoE's class writes 0 where it has none
+    window_ = fields.find("sliding_window") == nullptr ? traits.window : fields.count_or_null("sliding_window", 0, least);
+    if (off) window_ = 0;
     if (style_ == Windows::last) first_ = fields.count_or("max_window_layers", 28, 0);
     if (style_ == Windows::all_asked && window_ != 0 && fields.count_or_null("max_window_layers", 0, 0) != 0)
       fields.refuse("max_window_layers", "0, since this family has the window in all layers or none");

@@ -51,6 +51,8 @@ inline constexpr Traits all_traits[] = {
     {"DeepseekV3ForCausalLM", false, 1e-6, 10000.0, 128, 0, Windows::none, 0, false},
     {"GPTNeoXForCausalLM", false, 1e-5, 10000.0, 0, 0, Windows::none, 0, false},
     {"Starcoder2ForCausalLM", true, 1e-5, 10000.0, 2, 0, Windows::all, 0, false},
+    {"Qwen2MoeForCausalLM", false, 1e-6, 10000.0, 16, 0, Windows::last, 4096, true},
+    {"OlmoeForCausalLM", false, 1e-5, 10000.0, 0, 0, Windows::none, 0, false},
 };
 static_assert(std::size(all_traits) == std::size(family_names));
 

@@ -27,14 +27,16 @@ enum class Family : std::uint8_t {
   deepseek_v2,
   deepseek_v3,
   gpt_neox,
-  starcoder2
+  starcoder2,
+  qwen2_moe,
+  olmoe
 };
 
 namespace detail {
 /// As `model_type` of a Hugging Face config.json spells them, in the order of Family.
-inline constexpr std::string_view family_names[] = {"llama",       "mistral",     "mixtral",  "qwen2",       "qwen3", "qwen3_moe",
-                                                    "gpt2",        "gemma",       "gemma2",   "gemma3_text", "phi3",  "olmo2",
-                                                    "deepseek_v2", "deepseek_v3", "gpt_neox", "starcoder2"};
+inline constexpr std::string_view family_names[] = {"llama",       "mistral",     "mixtral",  "qwen2",       "qwen3",     "qwen3_moe",
+                                                    "gpt2",        "gemma",       "gemma2",   "gemma3_text", "phi3",      "olmo2",
+                                                    "deepseek_v2", "deepseek_v3", "gpt_neox", "starcoder2",  "qwen2_moe", "olmoe"};
 }  // namespace detail
 
 constexpr std::string_view to_string(Family family) { return detail::family_names[static_cast<std::size_t>(family)]; }

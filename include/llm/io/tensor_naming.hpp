@@ -123,6 +123,8 @@ constexpr TensorNaming hugging_face_naming(Family family) {
       n.expert_gate = "w1", n.expert_up = "w3", n.expert_down = "w2";
       break;
     case Family::qwen3_moe:
+    case Family::qwen2_moe:
+    case Family::olmoe:
       n.router = "mlp.gate", n.experts = "mlp.experts.";
       n.shared = "mlp.shared_expert.", n.shared_router = "mlp.shared_expert_gate";
       break;

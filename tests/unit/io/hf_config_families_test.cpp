@@ -132,6 +132,34 @@ TEST_CASE("Qwen3 0.6B and 30B-A3B") {
                     c) == "");
 }
 
+TEST_CASE("Qwen1.5-MoE and OLMoE") {
+  const auto qwen = changed(qwen3_06b, R"({"architectures": ["Qwen2MoeForCausalLM"], "model_type": "qwen2_moe", "decoder_sparse_step": 1,
+      "attention_bias": "REMOVED", "head_dim": "REMOVED", "hidden_size": 2048, "intermediate_size": 5632, "max_position_embeddings": 8192,
+      "max_window_layers": 21, "moe_intermediate_size": 1408, "norm_topk_prob": false, "num_attention_heads": 16, "num_experts": 60,
+      "num_experts_per_tok": 4, "num_hidden_layers": 24, "num_key_value_heads": 16, "shared_expert_intermediate_size": 5632,
+      "sliding_window": 32768, "tie_word_embeddings": false})");
+  Config c{.vocab_size = 151936, .d_model = 2048, .n_layers = 24, .n_heads = 16, .n_kv_heads = 16, .ffn_dim = 5632, .max_seq_len = 8192};
+  c.rope_theta = 1e6;
+  c.norm_eps = 1e-6;
+  c.qkv_bias = true;
+  c.experts = {.count = 60, .active = 4, .ffn_dim = 1408, .shared_ffn_dim = 5632, .shared_gate = true, .normalise = false};
+  CHECK(differences(qwen, c) == "");
+  CHECK(llm::parameter_count(c).total == 14315784192);
+  CHECK(differences(changed(qwen, R"({"moe_intermediate_size": "REMOVED", "num_experts": "REMOVED", "sliding_window": 0})"), c) == "");
+  CHECK_THAT(llm_test::hf_refusal(changed(qwen, R"({"use_sliding_window": true})")), Catch::Contains("use_sliding_window is true"));
+
+  const auto olmoe = changed(qwen3_06b, R"({"architectures": ["OlmoeForCausalLM"], "model_type": "olmoe", "head_dim": "REMOVED",
+      "clip_qkv": null, "hidden_size": 2048, "intermediate_size": 1024, "max_position_embeddings": 4096, "norm_topk_prob": false,
+      "num_attention_heads": 16, "num_experts": 64, "num_experts_per_tok": 8, "num_hidden_layers": 16, "num_key_value_heads": 16,
+      "rms_norm_eps": 1e-05, "rope_theta": 10000.0, "tie_word_embeddings": false, "vocab_size": 50304})");
+  c = {.vocab_size = 50304, .d_model = 2048, .n_layers = 16, .n_heads = 16, .n_kv_heads = 16, .ffn_dim = 1024, .max_seq_len = 4096};
+  c.qk_norm = c.qk_norm_joint = true;
+  c.experts = {.count = 64, .active = 8, .normalise = false};
+  CHECK(differences(olmoe, c) == "");
+  CHECK(llm::parameter_count(c).total == 6919161856);
+  CHECK_THAT(llm_test::hf_refusal(changed(olmoe, R"({"clip_qkv": 8.0})")), Catch::Contains("clip_qkv"));
+}
+
 static constexpr std::string_view gpt2 = R"({
   "activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1, "bos_token_id": 50256,
   "layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768, "n_head": 12, "n_layer": 12, "n_positions": 1024,
