@@ -138,6 +138,8 @@ TEMPLATE_TEST_CASE("Gradient of attention", "[gradient]", llm::Reference, llm::C
   check(llm::check_gradient([&] { return llm::attention(q, k, v, {.causal = false}); }, q, k, v));
   check(llm::check_gradient([&] { return llm::attention(q, k, v, {.window = 2}); }, q, k, v));
   check(llm::check_gradient([&] { return llm::attention(q, k, v, {.scale = 0.3}); }, q, k, v));
+  const auto documents = llm::Documents::of_lengths(std::vector<std::int64_t>{2, 3, 5}, 2, 5);
+  check(llm::check_gradient([&] { return llm::attention(q, k, v, {.documents = documents}); }, q, k, v));
   auto longer = random_tensor<Shape<dyn, dyn, 2, 4>, B>({2, 8});
   check(llm::check_gradient([&] { return llm::attention(q, longer, longer); }, q, longer));
 }

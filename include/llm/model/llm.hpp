@@ -22,7 +22,8 @@ struct TrainingOptions {
   std::int64_t ignore_index = LossOptions{}.ignore_index;
   std::int64_t denominator = LossOptions{}.denominator;
   std::int64_t chunk_bytes = LossOptions{}.chunk_bytes;
-  bool recompute = false;  // keep only each block's input and run the block again in backward
+  bool recompute = false;                // keep only each block's input and run the block again in backward
+  const Documents* documents = nullptr;  // packed documents that do not see each other; see operator()
 
   LossOptions loss() const { return {ignore_index, denominator, chunk_bytes}; }
 };
@@ -88,6 +89,9 @@ class LLM {
 
   /// Logits of every position. Throws ShapeError beyond max_seq_len, ValueError for an id outside [0, V).
   Logits operator()(const Ids& ids) const;
+  /// The same for packed documents that do not see each other. Rotary positions go on, as only their differences count; learned ones begin
+  /// anew in each document.
+  Logits operator()(const Ids& ids, const Documents& documents) const;
   /// Appends the ids to rows first_row .. first_row + B - 1 of the cache; logits of the new positions, and their hidden states if asked.
   template <class KV>
   Logits operator()(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row = 0, HiddenStates* hidden = nullptr) const;
@@ -104,7 +108,8 @@ class LLM {
   }
   /// A cache that is const or of another config or backend.
   template <class Other>
-  requires(!detail::cache_of<Other, C, Backend>) Logits operator()(const Ids&, Other&, std::int64_t = 0, HiddenStates* = nullptr) const {
+  requires(!detail::cache_of<Other, C, Backend> && !std::is_same_v<std::remove_const_t<Other>, Documents>) Logits operator()(
+      const Ids&, Other&, std::int64_t = 0, HiddenStates* = nullptr) const {
     static_assert(detail::cache_of<Other, C, Backend>,
                   "llm::LLM::operator()(ids [B, T], cache): the cache must be a llm::KvCache of the model's config and backend, as "
                   "Model::Cache is, and not const");
@@ -151,9 +156,9 @@ class LLM {
   template <class Block, class F>
   static void visit_block(const Block& block, std::int64_t i, F& f);
   static void check_length(const Ids& ids);
-  Hidden embed(const Ids& ids, std::span<const std::int64_t> starts) const;
+  Hidden embed(const Ids& ids, std::span<const std::int64_t> starts, const Documents& documents = {}) const;
   Hidden final_norm(const Hidden& x) const;
-  Hidden run(const Ids& ids, bool recompute_blocks) const;
+  Hidden run(const Ids& ids, bool recompute_blocks, const Documents& documents = {}) const;
   template <class KV, class Head>
   auto run(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row, HiddenStates* hidden, Head&& head) const;
   static void check_layers(std::span<const std::int64_t> layers);

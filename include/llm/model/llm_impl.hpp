@@ -158,7 +158,8 @@ void LLM<C, Weights, Backend>::check_length(const Ids& ids) {
 }
 
 template <const Config& C, class Weights, class Backend>
-auto LLM<C, Weights, Backend>::embed(const Ids& ids, std::span<const std::int64_t> starts) const -> Hidden {
+auto LLM<C, Weights, Backend>::embed(const Ids& ids, std::span<const std::int64_t> starts,
+                                     [[maybe_unused]] const Documents& documents) const -> Hidden {
   Hidden x = embed_tokens_(ids);  // [B, T, D]
   if constexpr (C.scale_embeddings)
     x = scale(std::move(x), static_cast<double>(static_cast<compute_t<T>>(T(std::sqrt(static_cast<compute_t<T>>(D))))));
@@ -170,6 +171,9 @@ auto LLM<C, Weights, Backend>::embed(const Ids& ids, std::span<const std::int64_
     for (std::int64_t b = 0; b < batch; ++b)
       for (std::int64_t t = 0; t < time; ++t)
         positions[b * time + t] = static_cast<Token>((starts.empty() ? 0 : starts[static_cast<std::size_t>(b)]) + t);
+    for (std::int64_t i = 0; documents && i < documents.count(); ++i)
+      for (std::int64_t at = documents.start(i); at < documents.start(i + 1); ++at)
+        positions[at] = static_cast<Token>(at - documents.start(i));
     x = x + embed_positions_(Ids::from({positions, count}, ids.shape()));
   }
   return x;
@@ -184,11 +188,12 @@ auto LLM<C, Weights, Backend>::final_norm(const Hidden& x) const -> Hidden {
 }
 
 template <const Config& C, class Weights, class Backend>
-auto LLM<C, Weights, Backend>::run(const Ids& ids, [[maybe_unused]] bool recompute_blocks) const -> Hidden {
+auto LLM<C, Weights, Backend>::run(const Ids& ids, [[maybe_unused]] bool recompute_blocks, const Documents& documents) const -> Hidden {
   check_length(ids);
-  Hidden x = embed(ids, {});
+  detail::require_documents_of(documents, ids.extent(0), ids.extent(1));
+  Hidden x = embed(ids, {}, documents);
   layers_->for_each([&](const auto& block, std::int64_t i) {
-    const Pass<C.rope_width(), T, Backend> pass{&rope_of(i), {}, {}};
+    const Pass<C.rope_width(), T, Backend> pass{&rope_of(i), {}, {}, documents};
     const auto forward = [&block, pass](const Hidden& input) { return block(input, pass); };
     if constexpr (frozen)
       x = forward(x);  // without gradients there is nothing to save
@@ -226,6 +231,11 @@ auto LLM<C, Weights, Backend>::run(const Ids& ids, KvCache<C, KV, Backend>& cach
 template <const Config& C, class Weights, class Backend>
 auto LLM<C, Weights, Backend>::operator()(const Ids& ids) const -> Logits {
   return linear(run(ids, false), head_weight());
+}
+
+template <const Config& C, class Weights, class Backend>
+auto LLM<C, Weights, Backend>::operator()(const Ids& ids, const Documents& documents) const -> Logits {
+  return linear(run(ids, false, documents), head_weight());
 }
 
 template <const Config& C, class Weights, class Backend>
@@ -292,7 +302,8 @@ auto LLM<C, Weights, Backend>::loss(const Ids& inputs, const Ids& targets, const
                         targets.extent(0));
   detail::require_equal("llm::LLM::loss(inputs [B, T], targets [B, T])", "T of inputs", inputs.extent(1), "T of targets",
                         targets.extent(1));
-  return head_loss(run(inputs, options.recompute), head_weight(), targets, options.loss());
+  return head_loss(run(inputs, options.recompute, options.documents ? *options.documents : Documents()), head_weight(), targets,
+                   options.loss());
 }
 
 template <const Config& C, class Weights, class Backend>

@@ -46,7 +46,7 @@ struct Attention {
       q = rope(std::move(q), *pass.rope, pass.positions);
       k = rope(std::move(k), *pass.rope, pass.positions);
     }
-    const AttentionOptions options{.causal = true, .window = window, .scale = scale};
+    const AttentionOptions options{.causal = true, .window = window, .scale = scale, .documents = pass.documents};
     const auto y = pass.cache ? attention<K>(q, pass.cache.append(k, v), options) : attention(q, k, v, options);  // [B, T, H, E]
     return o_proj(y.view(Shape<dyn, dyn, H * E>(batch, time)));
   }

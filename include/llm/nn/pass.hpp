@@ -34,6 +34,7 @@ struct Pass {
   const RopeTables<RopeWidth, Backend>* rope = nullptr;
   Positions<Backend> positions{};
   CacheLayer<KV, Backend> cache{};
+  Documents documents{};  // without a cache
 };
 
 namespace detail {

@@ -6,13 +6,15 @@
 #include <llm/autograd/gradient.hpp>
 #include <llm/backend/concept.hpp>
 #include <llm/ops/check.hpp>
+#include <llm/ops/documents.hpp>
 
 namespace llm {
 
 struct AttentionOptions {
   bool causal = true;
-  std::int64_t window = 0;  // W > 0: position p sees p - W + 1 .. p
-  double scale = 0.0;       // 0: 1 / sqrt(E)
+  std::int64_t window = 0;   // W > 0: position p sees p - W + 1 .. p
+  double scale = 0.0;        // 0: 1 / sqrt(E)
+  Documents documents = {};  // a query sees keys of its own document alone
 };
 
 /// Keys and values where they lie, [B, S, K, E] with any strides (a cache's layer), in elements of KV.
@@ -27,9 +29,22 @@ struct KvView {
 
 namespace detail {
 
+/// f(sizes, first row) for each document, which is a batch of its own; else for the whole.
+template <class F>
+void for_each_document(const AttentionArgs& whole, const Documents& documents, const F& f) {
+  if (!documents) return f(whole, std::int64_t{0});
+  for (std::int64_t i = 0; i < documents.count(); ++i) {
+    AttentionArgs one = whole;
+    one.B = 1;
+    one.T = one.S = documents.start(i + 1) - documents.start(i);
+    f(one, documents.start(i));
+  }
+}
+
 template <class T, class Backend>
 struct AttentionOp {
   AttentionArgs args;
+  Documents documents;
   Saved<T> q, k, v, y;
   Saved<compute_t<T>> lse;
   Grad<T, Backend> d_q, d_k, d_v, d_y;
@@ -38,8 +53,12 @@ struct AttentionOp {
     const auto dq = d_q.same(d_k) || d_q.same(d_v) ? d_q.write_summed() : d_q.write();
     const auto dk = d_k.write();
     const auto dv = d_v.write();
-    Backend::template attention_backward<T>(args, q.data(), k.data(), v.data(), y.data(), d_y.read(), lse.data(), dq.data, dk.data, dv.data,
-                                            dq.add, dk.add, dv.add);
+    const T* const dy = d_y.read();
+    for_each_document(args, documents, [&](const AttentionArgs& a, std::int64_t first) {
+      const std::int64_t at = first * a.H * a.E, key = first * a.K * a.E;
+      Backend::template attention_backward<T>(a, q.data() + at, k.data() + key, v.data() + key, y.data() + at, dy + at,
+                                              lse.data() + first * a.H, dq.data + at, dk.data + key, dv.data + key, dq.add, dk.add, dv.add);
+    });
   }
 };
 
@@ -52,6 +71,7 @@ inline double attention_scale(const AttentionOptions& options, std::int64_t e) {
 /// Attention of q [B, T, H, E] over k and v [B, S, K, E] -> [B, T, H, E]; softmax in f32 (f64 for f64).
 /// Query head h reads KV head h / (H / K), without copies. Query t stands at position S - T + t.
 /// Requires equal E, and H a multiple of K (compile time where constant); causal attention needs T <= S (else llm::ShapeError).
+/// With documents (T = S) each is attended to by itself, as a batch of its own.
 /// Saves q, k, v, y and the log-sum-exp of each row: B * T * H numbers, never [T, S].
 /// Source: arXiv:1706.03762 eq. 1; arXiv:2305.13245; online softmax arXiv:2205.14135.
 template <class T, class SQ, class SK, class SV, class Backend>
@@ -73,6 +93,8 @@ Tensor<T, SQ, Backend> attention(const Tensor<T, SQ, Backend>& q, const Tensor<T
   detail::require_equal(name, "E of q", args.E, "E of k", k.extent(3));
   if (args.K == 0 || args.H == 0 || args.H % args.K != 0)
     throw ShapeError(detail::concat(name, ": H ", args.H, " is no multiple of K ", args.K));
+  detail::require_documents_of(options.documents, args.B, args.T);
+  detail::require_documents_of(options.documents, args.B, args.S);
   if (options.causal && args.T > args.S) throw ShapeError(detail::concat(name, ": T ", args.T, " queries exceed S ", args.S, " keys"));
   args.kv_batch_stride = args.S * args.K * args.E;
   args.kv_position_stride = args.K * args.E;
@@ -84,12 +106,16 @@ Tensor<T, SQ, Backend> attention(const Tensor<T, SQ, Backend>& q, const Tensor<T
   Tape* const tape = recording(q, k, v);
   Tensor<compute_t<T>, Shape<dyn>, Backend> lse;
   if (tape) lse = decltype(lse)::empty({args.B * args.T * args.H});
-  Backend::template attention_forward<T, T>(args, q.data(), k.data(), v.data(), y.data(), lse.data());
+  detail::for_each_document(args, options.documents, [&](const AttentionArgs& a, std::int64_t first) {
+    const std::int64_t at = first * a.H * a.E, key = first * a.K * a.E;
+    Backend::template attention_forward<T, T>(a, q.data() + at, k.data() + key, v.data() + key, y.data() + at,
+                                              tape ? lse.data() + first * a.H : nullptr);
+  });
   if (tape) {
     const auto d_y = output_gradient(y);
     using G = Grad<T, Backend>;
-    tape->record(y, detail::AttentionOp<T, Backend>{args, Saved<T>(q), Saved<T>(k), Saved<T>(v), Saved<T>(y), Saved<compute_t<T>>(lse),
-                                                    G(q), G(k), G(v), d_y});
+    tape->record(y, detail::AttentionOp<T, Backend>{args, options.documents, Saved<T>(q), Saved<T>(k), Saved<T>(v), Saved<T>(y),
+                                                    Saved<compute_t<T>>(lse), G(q), G(k), G(v), d_y});
   }
   return y;
 }
