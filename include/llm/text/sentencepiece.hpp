@@ -63,7 +63,7 @@ class SentencePieceTokenizer {
                                       " (hint: llm::Utf8Stream replaces what is no UTF-8)"));
     std::vector<std::int32_t> ids;
     special_.cut(
-        text, false, options.parse_special,
+        text, false, SpecialPlaces(options.parse_special, options.plain),
         [&](std::size_t begin, std::size_t end) {
           std::vector<int> part;
           const auto status = processor_->Encode(text.substr(begin, end - begin), &part);
@@ -96,6 +96,10 @@ class SentencePieceTokenizer {
     const int id = processor_->PieceToId(token);
     if (id < 0 || id >= vocab_size() || processor_->IdToPiece(id) != token) return {};
     return id;
+  }
+  std::string token(std::int32_t id) const {
+    check(id, "llm::Tokenizer::token");
+    return processor_->IdToPiece(id);
   }
   bool is_special(std::int32_t id) const {
     check(id, "llm::Tokenizer::is_special");

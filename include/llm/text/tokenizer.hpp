@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <llm/text/stream.hpp>
+#include <llm/text/text_range.hpp>
 
 namespace llm {
 
@@ -20,6 +21,9 @@ namespace llm {
 struct EncodeOptions {
   bool add_special = true;    ///< adds the tokens that the model expects around a text, such as a BOS; never one that stands there already
   bool parse_special = true;  ///< a special token spelled out in the text becomes its id; false: its letters are text like any other
+  /// Parts of the text, ascending and apart, in which nothing is special whatever it spells: what somebody else wrote. A special token
+  /// that only partly lies in one is none.
+  std::span<const TextRange> plain = {};
 };
 
 /// The least a tokenizer has: ids for a text, and the bytes of ids, which need not be whole characters for a single one.
@@ -38,6 +42,7 @@ concept SpecialTokenizer = BasicTokenizer<T> &&
   { tokenizer.encode(text, EncodeOptions{}) } -> std::convertible_to<std::vector<std::int32_t>>;
   { tokenizer.decode(ids, bool{}) } -> std::convertible_to<std::string>;
   { tokenizer.token_id(text) } -> std::convertible_to<std::optional<std::int32_t>>;
+  { tokenizer.token(id) } -> std::convertible_to<std::string>;
   { tokenizer.is_special(id) } -> std::convertible_to<bool>;
   { tokenizer.bos_id() } -> std::convertible_to<std::optional<std::int32_t>>;
   { tokenizer.eos_ids() } -> std::convertible_to<std::vector<std::int32_t>>;
@@ -70,6 +75,9 @@ class Tokenizer {
   /// The id whose token is spelled so in the vocabulary; none when there is none.
   std::optional<std::int32_t> token_id(std::string_view token) const { return held_->token_id(token); }
 
+  /// How the vocabulary spells the token of an id; empty where an id stands for nothing.
+  std::string token(std::int32_t id) const { return held_->token(id); }
+
   /// Whether the id stands for a special token, which is no text: a BOS, an EOS, a turn of a chat.
   bool is_special(std::int32_t id) const { return held_->is_special(id); }
 
@@ -95,6 +103,7 @@ class Tokenizer {
     virtual std::string decode(std::span<const std::int32_t> ids, bool skip_special) const = 0;
     virtual std::string decode_one(std::int32_t id) const = 0;
     virtual std::optional<std::int32_t> token_id(std::string_view token) const = 0;
+    virtual std::string token(std::int32_t id) const = 0;
     virtual bool is_special(std::int32_t id) const = 0;
     virtual std::optional<std::int32_t> bos_id() const = 0;
     virtual const std::vector<std::int32_t>& eos_ids() const = 0;
@@ -127,6 +136,12 @@ class Tokenizer {
           if (tokenizer.decode_one(id) == token) return id;
         return {};
       }
+    }
+    std::string token(std::int32_t id) const override {
+      if constexpr (SpecialTokenizer<T>)
+        return tokenizer.token(id);
+      else
+        return tokenizer.decode_one(id);
     }
     bool is_special(std::int32_t id) const override {
       if constexpr (SpecialTokenizer<T>)

@@ -12,10 +12,11 @@
 using llm::AddedToken, llm::AddedTokens, llm::Normalizer;
 
 /// Texts as they are, tokens as <id>, with '|' after each.
-static std::string cut(const AddedTokens& tokens, std::string_view text, bool parse_special = true, bool normalized = false) {
+static std::string cut(const AddedTokens& tokens, std::string_view text, bool parse_special = true, bool normalized = false,
+                       std::vector<llm::TextRange> plain = {}) {
   std::string out;
   tokens.cut(
-      text, normalized, parse_special,
+      text, normalized, llm::SpecialPlaces(parse_special, plain),
       [&](std::size_t begin, std::size_t end) { out += std::string(text.substr(begin, end - begin)) + "|"; },
       [&](std::int32_t id) { out += "<" + std::to_string(id) + ">|"; });
   return out;
@@ -42,6 +43,22 @@ TEST_CASE("special tokens are text unless they are asked for; others never") {
   CHECK(cut(tokens, "a<s><w>b", false) == "a<s>|<2>|b|");
 }
 
+TEST_CASE("in plain parts of a text nothing is special, whatever it spells") {
+  const AddedTokens tokens(
+      {{.id = 1, .content = "<s>", .special = true}, {.id = 2, .content = "<w>"}, {.id = 3, .content = "x<s>", .special = true}},
+      Normalizer());
+  const auto plain = [&](std::string_view text, std::vector<llm::TextRange> ranges) {
+    return cut(tokens, text, true, false, std::move(ranges));
+  };
+  CHECK(plain("<s><s><s>", {{3, 6}}) == "<1>|<s>|<1>|");
+  CHECK(plain("<s><s><s>", {{0, 1}, {8, 9}}) == "<s>|<1>|<s>|");
+  CHECK(plain("<s><s>", {{2, 3}}) == "<s>|<1>|");  // only partly the template's
+  CHECK(plain("x<s>", {{0, 1}}) == "x|<1>|");      // what begins inside of it is another token
+  CHECK(plain("a<w>", {{0, 4}}) == "a|<2>|");
+  CHECK(plain("<s>", {}) == "<1>|");
+  CHECK(cut(tokens, "<s>", false, false, {{0, 3}}) == "<s>|");
+}
+
 TEST_CASE("lstrip and rstrip take the white space around a token") {
   CHECK(cut(one({.id = 1, .content = "<m>", .lstrip = true}), "a \t\xE3\x80\x80<m> b") == "a|<1>| b|");
   CHECK(cut(one({.id = 1, .content = "<m>", .rstrip = true}), "a <m> \n b") == "a |<1>|b|");
@@ -53,7 +70,7 @@ TEST_CASE("white space that tokens take is read once, not once for each token") 
   const AddedTokens tokens = one({.id = 1, .content = " ", .rstrip = true});
   int count = 0;
   tokens.cut(
-      std::string(1 << 20, ' '), false, true, [](std::size_t, std::size_t) {}, [&](std::int32_t) { ++count; });
+      std::string(1 << 20, ' '), false, llm::SpecialPlaces(true), [](std::size_t, std::size_t) {}, [&](std::int32_t) { ++count; });
   CHECK(count == 1 << 20);  // as Hugging Face counts; read anew each time it would take minutes
 }
 

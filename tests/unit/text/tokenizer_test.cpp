@@ -33,6 +33,7 @@ struct Bytes {
     return text;
   }
   std::string decode_one(std::int32_t id) const { return id < 256 ? std::string(1, static_cast<char>(id)) : "<end>"; }
+  std::string token(std::int32_t id) const { return decode_one(id); }
   std::optional<std::int32_t> token_id(std::string_view token) const {
     if (token == "<end>") return 256;
     return {};

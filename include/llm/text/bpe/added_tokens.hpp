@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,6 +14,7 @@
 
 #include <llm/core/error.hpp>
 #include <llm/text/bpe/normalizer.hpp>
+#include <llm/text/text_range.hpp>
 #include <llm/text/utf8.hpp>
 
 namespace llm {
@@ -81,6 +83,24 @@ class PrefixTree {
 
 }  // namespace detail::bpe
 
+/// Where in a text special tokens are looked for: nowhere, or outside of its plain ranges.
+class SpecialPlaces {
+ public:
+  explicit SpecialPlaces(bool anywhere, std::span<const TextRange> plain = {}) : anywhere_(anywhere), plain_(plain) {}
+
+  bool none() const { return !anywhere_; }
+  /// Whether [begin, end) touches a plain range.
+  bool is_plain(std::size_t begin, std::size_t end) const {
+    if (!anywhere_ || plain_.empty()) return false;
+    const auto next = std::upper_bound(plain_.begin(), plain_.end(), begin, [](std::size_t at, const TextRange& r) { return at < r.end; });
+    return next != plain_.end() && next->begin < end;
+  }
+
+ private:
+  bool anywhere_;
+  std::span<const TextRange> plain_;
+};
+
 /// All added tokens of a tokenizer.
 class AddedTokens {
  public:
@@ -115,9 +135,9 @@ class AddedTokens {
   const std::string& form(const AddedToken& token) const { return forms_[static_cast<std::size_t>(&token - tokens_.data())]; }
 
   /// Cuts a text at its added tokens, the leftmost and of these the longest first: calls on_text(begin, end) for what lies between and
-  /// on_token(id) for each. `normalized` says which tokens are looked for; special ones only with `parse_special`.
+  /// on_token(id) for each. `normalized` says which tokens are looked for; special ones only where `special` has them.
   template <class OnText, class OnToken>
-  void cut(std::string_view text, bool normalized, bool parse_special, OnText&& on_text, OnToken&& on_token) const {
+  void cut(std::string_view text, bool normalized, const SpecialPlaces& special, OnText&& on_text, OnToken&& on_token) const {
     const detail::bpe::PrefixTree& tree = normalized ? normalized_ : raw_;
     std::size_t done = 0, white_until = 0;  // white space that a token has taken ends there
     for (std::size_t at = 0; at < text.size();) {
@@ -128,8 +148,12 @@ class AddedTokens {
       }
       const AddedToken& token = tokens_[which];
       std::size_t begin = at, end = at + size;
+      if (token.special && special.is_plain(begin, end)) {
+        ++at;  // a token may begin inside of what only looks like one
+        continue;
+      }
       at = end;
-      if ((token.special && !parse_special) || (token.single_word && touches_word(text, begin, end))) continue;
+      if ((token.special && special.none()) || (token.single_word && touches_word(text, begin, end))) continue;
       while (token.lstrip && begin > done && white_space_before(text, begin) > 0) begin -= white_space_before(text, begin);
       if (token.rstrip) end = white_until = end_of_white_space(text, (std::max)(end, white_until));
       if (begin > done) on_text(done, begin);

@@ -70,12 +70,15 @@ class BpeTokenizer {
     const std::size_t own = ids.size();
     detail::bpe::Symbols symbols;
     const auto on_token = [&](std::int32_t id) { ids.push_back(id); };
+    const SpecialPlaces special(options.parse_special, options.plain);
     added_.cut(
-        text, false, options.parse_special,
+        text, false, special,
         [&](std::size_t begin, std::size_t end) {
           const std::string normal = parts_.normalizer(text.substr(begin, end - begin));
+          // Normalising may move letters, and then nobody can say which were plain: in such a piece all are.
+          const SpecialPlaces in_normal(options.parse_special && !special.is_plain(begin, end));
           added_.cut(
-              normal, true, options.parse_special,
+              normal, true, in_normal,
               [&](std::size_t from, std::size_t to) {
                 encode_text(std::string_view(normal).substr(from, to - from), begin == 0 && from == 0, symbols, ids);
               },
@@ -106,6 +109,11 @@ class BpeTokenizer {
   std::optional<std::int32_t> token_id(std::string_view token) const {
     if (const AddedToken* added = added_.find(token)) return added->id;
     return parts_.vocabulary.find(token);
+  }
+  std::string token(std::int32_t id) const {
+    check(id, "llm::Tokenizer::token");
+    if (const AddedToken* added = added_.find(id)) return added->content;
+    return parts_.vocabulary.contains(id) ? std::string(parts_.vocabulary.text(id)) : std::string();
   }
   bool is_special(std::int32_t id) const {
     check(id, "llm::Tokenizer::is_special");
