@@ -1,0 +1,97 @@
+// Reads the chat template that comes with a model: in its folder, in tokenizer_config.json, or in a GGUF file.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <llm/core/error.hpp>
+#include <llm/io/gguf_reader.hpp>
+#include <llm/io/json_document.hpp>
+#include <llm/io/mapped_file.hpp>
+#include <llm/io/tokenizer_file.hpp>
+#include <llm/text/chat.hpp>
+
+namespace llm {
+
+namespace detail::chat_file {
+
+[[noreturn]] inline void refuse(const std::string& path, std::string_view reason) {
+  throw FileError(concat("llm::read_chat_template: ", path, ": ", reason));
+}
+
+inline std::string text_of(const std::string& path) {
+  const MappedFile file = MappedFile::open(path);
+  if (file.bytes().size() > ChatTemplate::max_source_bytes) refuse(path, "is too large for a template");
+  return std::string(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+}
+
+/// Of a JSON object: "chat_template" is the template, or a list of named ones, of which "default" counts.
+inline std::optional<std::string> field_of(const std::string& path) {
+  constexpr JsonLimits limits{.values = 131'072};
+  const MappedFile file = MappedFile::open(path);
+  const nlohmann::json json = parse_json_object(file.bytes(), concat("llm::read_chat_template: ", path), {}, limits);
+  if (!json.contains("chat_template") || json.at("chat_template").is_null()) return {};
+  const nlohmann::json& found = json.at("chat_template");
+  if (found.is_string()) return found.get<std::string>();
+  if (!found.is_array()) refuse(path, "chat_template is neither a string nor a list");
+  for (const nlohmann::json& one : found) {
+    if (!one.is_object() || !one.contains("name") || !one.contains("template") || !one.at("template").is_string())
+      refuse(path, "chat_template has an element without a name and a template");
+    if (one.at("name") == "default") return one.at("template").get<std::string>();
+  }
+  refuse(path, "chat_template has no template named 'default'");
+}
+
+}  // namespace detail::chat_file
+
+/// The source of the chat template of a Hugging Face folder (chat_template.jinja, chat_template.json or tokenizer_config.json, the first
+/// that is there) or of a .gguf file; none when the model has none. Throws FileError naming the file.
+inline std::optional<std::string> read_chat_template(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (path.ends_with(".gguf")) {
+    const GgufFile file = GgufFile::open(path);
+    const GgufValue* value = file.find_metadata("tokenizer.chat_template");
+    if (value == nullptr) return {};
+    const auto text = value->text();
+    if (!text) detail::chat_file::refuse(path, "key 'tokenizer.chat_template' is no string");
+    return std::string(*text);
+  }
+  if (path.ends_with(".jinja")) return detail::chat_file::text_of(path);
+  const fs::path folder = fs::is_directory(path, ignored) ? fs::path(path) : fs::path(path).parent_path();
+  const auto inside = [&](const char* name) { return (folder / name).string(); };
+  if (fs::exists(inside("chat_template.jinja"), ignored)) return detail::chat_file::text_of(inside("chat_template.jinja"));
+  for (const char* name : {"chat_template.json", "tokenizer_config.json"})
+    if (fs::exists(inside(name), ignored))
+      if (auto found = detail::chat_file::field_of(inside(name))) return found;
+  return {};
+}
+
+/// The tokenizer and the chat template of a model, from its folder or .gguf file. `name`: one of known_chat_templates() instead, or a
+/// .jinja file. Throws FileError when the model has no template, or one that uses what is not known; ValueError for an unknown name.
+inline ChatFormat load_chat_format(const std::string& path, const std::string& name = "") {
+  Tokenizer tokenizer = Tokenizer::from_file(path);
+  if (!name.empty() && !name.ends_with(".jinja")) return ChatFormat(std::move(tokenizer), ChatTemplate::named(name));
+  const std::string& from = name.empty() ? path : name;
+  std::string names;
+  for (const KnownChatTemplate& known : known_chat_templates()) names += (names.empty() ? "" : ", ") + std::string(known.name);
+  const auto source = read_chat_template(from);
+  if (!source)
+    throw FileError(detail::concat("llm::load_chat_format: ", from,
+                                   ": has no chat template (hint: give the one that the model was trained ", "with: ", names,
+                                   ", or a .jinja file)"));
+  try {
+    return ChatFormat(std::move(tokenizer), ChatTemplate(*source));
+  } catch (const ValueError& error) {
+    throw FileError(detail::concat("llm::load_chat_format: ", from, ": ", error.what(), " (hint: one of ", names, " may do instead)"));
+  }
+}
+
+}  // namespace llm
