@@ -28,6 +28,8 @@ struct GenerateOptions {
   std::uint64_t seed = 0;                        ///< same seed and stream, same tokens
   std::uint64_t stream = 0;                      ///< which of the seed's independent sequences of random numbers
   StopConditions stop = {};                      ///< stop tokens; stop strings where there is a tokenizer
+  bool ignore_eos = false;                       ///< goes on after the tokens that end a text, where a tokenizer knows them
+  bool show_special = false;                     ///< the text shows special tokens as they are spelled
   std::int64_t vocab_limit = 0;                  ///< only ids below are drawn, when the model has more than there is text for; 0: all
   std::optional<std::int64_t> logprobs = {};     ///< of each drawn token, and of the n most probable; see Logprobs. Empty: none
   std::vector<std::int64_t> hidden_layers =

@@ -26,7 +26,8 @@ concept TextTokenizer = requires(const Tok& tokenizer, std::string_view text, To
 
 /// The text that follows a prompt, as an input range of non-empty std::string_view, each valid until the next ++; made by llm::generate.
 /// A piece never splits a UTF-8 character; bytes that are no text become U+FFFD. What may be the beginning of a stop string is held
-/// back until it is clear; the stop string itself is not shown. Only ids that the tokenizer has are drawn. Otherwise like
+/// back until it is clear; the stop string itself is not shown. Only ids that the tokenizer has are drawn; where it knows special
+/// tokens, those that end a text end it, and the others are not shown, unless the options say otherwise. Otherwise like
 /// TokenStream. The model or a caller's session, and the tokenizer, must outlive the stream.
 template <class Session, TextTokenizer Tok>
 class TextStream {
@@ -39,7 +40,14 @@ class TextStream {
   /// Source: a const model, or a session.
   template <class Source>
   TextStream(Source& source, const Tok& tokenizer, std::string_view prompt, const GenerateOptions& options)
-      : tokenizer_(&tokenizer), tokens_(source, tokenizer.encode(prompt), of_tokens(options)), matcher_(options.stop.strings) {}
+      : TextStream(source, tokenizer, std::span<const Token>(std::vector<Token>(tokenizer.encode(prompt))), options) {}
+  /// The same of a prompt that is encoded already.
+  template <class Source>
+  TextStream(Source& source, const Tok& tokenizer, std::span<const Token> prompt, const GenerateOptions& options)
+      : tokenizer_(&tokenizer),
+        tokens_(source, prompt, of_tokens(options)),
+        matcher_(options.stop.strings),
+        show_special_(options.show_special) {}
 
   /// Where the stream stands; the first call runs prefill() and goes on to the first piece.
   iterator begin() {
@@ -69,7 +77,17 @@ class TextStream {
     options.stop.strings.clear();
     const std::int64_t known = (std::min)(std::int64_t{Model::V}, std::int64_t{tokenizer_->vocab_size()});
     if (options.vocab_limit == 0) options.vocab_limit = known;
+    if constexpr (requires { tokenizer_->eos_ids(); })
+      if (!options.ignore_eos)
+        for (const Token id : tokenizer_->eos_ids())
+          if (id < Model::V) options.stop.token_ids.push_back(id);
     return options;
+  }
+
+  std::string text_of(Token id) const {
+    if constexpr (requires { tokenizer_->is_special(id); })
+      if (!show_special_ && tokenizer_->is_special(id)) return {};
+    return std::string(tokenizer_->decode_one(id));
   }
 
   /// Appends the text of the next token, or what was held back when there is none.
@@ -81,7 +99,7 @@ class TextStream {
     taken_ = false;
     if (!tokens_.done()) {
       taken_ = true;
-      piece_ = matcher_.feed(utf8_.push(tokenizer_->decode_one(tokens_.current())));
+      piece_ = matcher_.feed(utf8_.push(text_of(tokens_.current())));
       ended_ = matcher_.stopped();
     } else {
       piece_ = matcher_.feed(utf8_.flush());
@@ -95,6 +113,7 @@ class TextStream {
   Utf8Stream utf8_;
   StopMatcher matcher_;
   std::string piece_;
+  bool show_special_;
   bool started_ = false, ended_ = false;
   bool taken_ = false;  // the text of the current token is in the matcher
 };
