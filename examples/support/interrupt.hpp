@@ -9,6 +9,7 @@ namespace examples {
 class Interrupt {
  public:
   Interrupt() {
+    flag = 0;
     std::signal(SIGINT, remember);
     std::signal(SIGTERM, remember);
   }

@@ -4,11 +4,18 @@
 #include <string>
 #include <string_view>
 
+#include <llm/configs/llama.hpp>
+#include <llm/configs/qwen2_5.hpp>
 #include <llm/configs/qwen3.hpp>
 #include <llm/configs/smollm2.hpp>
 #include <llm/core/error.hpp>
 #include <llm/model/config.hpp>
 #include <llm/model/config_fields.hpp>
+
+// A program that llm_add_model() compiles against a checkpoint knows that model alone: its config's name, and the header with it.
+#if defined(LLM_EXAMPLE_MODEL)
+#include LLM_EXAMPLE_MODEL_HEADER
+#endif
 
 namespace examples {
 
@@ -35,11 +42,17 @@ bool call_if_loads(const llm::Config& file, std::string_view name, F& f) {
 /// how to add it, when there is none.
 template <class F>
 void with_published_model(const llm::Config& file, const std::string& path, F&& f) {
+#if defined(LLM_EXAMPLE_MODEL)
+  if (detail::call_if_loads<LLM_EXAMPLE_MODEL>(file, "the program's own", f)) return;
+#else
   namespace configs = llm::configs;
   if (detail::call_if_loads<configs::smollm2_135m>(file, "smollm2_135m", f) ||
       detail::call_if_loads<configs::smollm2_360m>(file, "smollm2_360m", f) ||
-      detail::call_if_loads<configs::qwen3_0_6b>(file, "qwen3_0_6b", f))
+      detail::call_if_loads<configs::qwen2_5_0_5b>(file, "qwen2_5_0_5b", f) ||
+      detail::call_if_loads<configs::qwen3_0_6b>(file, "qwen3_0_6b", f) ||
+      detail::call_if_loads<configs::llama3_2_1b>(file, "llama3_2_1b", f))
     return;
+#endif
   throw llm::ConfigError(path +
                          ": this program is not compiled for this model (hint: add its config to examples/support/published_models.hpp; " +
                          "inspect " + path + " --emit-config NAME prints it)");
