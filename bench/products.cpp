@@ -74,11 +74,11 @@ void add_products(const char* type) {
 /// `rows` rows times a matrix too large for the caches, stored in `format`.
 void add_few_rows(llm::DType format, std::int64_t rows) {
   constexpr std::int64_t K = 1536, N = 1 << 17;
-  const std::int64_t bytes = N * llm::storage_bytes(format, K);
+  const std::int64_t bytes = llm::Cpu::stored_bytes(format, N, K);
   bench::add("few_rows/" + std::string(to_string(format)) + "/rows:" + std::to_string(rows), [=](State& state) {
     const auto x = random_matrix<float>(rows, K);
     auto y = Matrix<float>::empty({rows, N});
-    const auto w = llm::Tensor<float, llm::Shape<llm::dyn>>::full({bytes / 4}, 0.5);  // any bytes are weights
+    const auto w = llm::Tensor<float, llm::Shape<llm::dyn>>::full({bytes / 4}, 0.5);  // any bytes are weights, in any layout
     bench::time_calls(state, [&] { llm::Cpu::linear_forward_stored<float>(x.data(), format, w.data(), nullptr, y.data(), rows, N, K); });
     state.counters["bytes/s"] = bench::rate(static_cast<double>(bytes));
   });
@@ -89,7 +89,7 @@ void add_all() {
   add_products<float>("f32");
   add_products<llm::bf16>("bf16");
   using enum llm::DType;
-  for (const llm::DType format : {f32, bf16, f16, q8_0})
+  for (const llm::DType format : {f32, bf16, f16, q8_0, q4_0, q4_1, q4_k, q6_k})
     for (const std::int64_t rows : {1, 2, 4, 8}) add_few_rows(format, rows);
 }
 

@@ -8,8 +8,17 @@ using namespace llm_test;
 namespace {
 
 /// Frozen and trainable, in the file's convention of RoPE and in the other one.
+/// Goldens are computed in f32 throughout.
+struct ExactActivations {
+  ExactActivations() { llm::set_f32_activations(true); }
+  ExactActivations(const ExactActivations&) = delete;
+  ExactActivations& operator=(const ExactActivations&) = delete;
+  ~ExactActivations() { llm::set_f32_activations(false); }
+};
+
 template <const llm::Config& C>
 void check_all(const std::string& directory) {
+  const ExactActivations exact;
   INFO(directory);
   const std::string path = golden_path(directory);
   check_directory(llm::load<C>(path), directory);
@@ -46,6 +55,7 @@ TEST_CASE("Qwen3-MoE: experts one by one", "[golden]") {
 TEST_CASE("GPT-2: joined and transposed matrices, learned positions", "[golden]") { check_all<hf_gpt2>("hf/gpt2"); }
 
 TEST_CASE("A GGUF file in ten formats", "[golden]") {
+  const ExactActivations exact;
   const Golden file("tiny_gguf_expected.safetensors");
   const auto check = [&](const auto& model) {
     using Model = std::remove_cvref_t<decltype(model)>;

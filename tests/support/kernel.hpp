@@ -20,11 +20,19 @@
 
 #ifndef LLM_KERNEL_TEST_BACKENDS
 #include <llm/backend/cpu/cpu.hpp>
+#define LLM_KERNEL_TEST_EXACT(exact) llm::set_f32_activations(exact)
 #define LLM_KERNEL_TEST_BACKENDS On<llm::Reference, float>, On<llm::Reference, double>, On<llm::Cpu, float>, On<llm::Cpu, double>
 #define LLM_KERNEL_TEST_BACKENDS_BF16 On<llm::Reference, llm::bf16>, On<llm::Cpu, llm::bf16>
 #endif
 
+#ifndef LLM_KERNEL_TEST_EXACT
+#define LLM_KERNEL_TEST_EXACT(exact) static_cast<void>(exact)
+#endif
+
 namespace llm_test {
+
+/// Whether kernels leave activations as they are, for backends that can round them.
+inline void exact_activations(bool exact) { LLM_KERNEL_TEST_EXACT(exact); }
 
 /// One column of the kernel tests: a backend and an element type.
 template <class B, class T>

@@ -76,4 +76,12 @@ inline std::vector<std::byte> random_rows(llm::DType format, std::int64_t N, std
   return bytes;
 }
 
+/// Such rows as backend B keeps them.
+template <class B>
+std::vector<std::byte> kept_rows(llm::DType format, const std::vector<std::byte>& rows, std::int64_t N, std::int64_t K) {
+  std::vector<std::byte> kept(static_cast<std::size_t>(B::stored_bytes(format, N, K)));
+  B::store_rows(format, rows.data(), kept.data(), N, K);
+  return kept;
+}
+
 }  // namespace llm_test

@@ -30,23 +30,29 @@ void convert_row(const void* row, Out* out, std::int64_t n) {
   }
 }
 
+/// A block's values from its codes, and scales out of its header.
+template <class Codes, class Out>
+void decode_block(const Byte* block, const Byte* code, Out* out) {
+  constexpr int groups = Codes::elements / Codes::group;
+  float scale[groups], offset[groups];
+  Codes::scales(block, scale, offset);
+  for (int i = 0; i < Codes::elements; ++i) {
+    const float multiple = scale[i / Codes::group] * static_cast<float>(code[i] - Codes::zero);
+    if constexpr (Codes::has_offset)
+      out[i] = static_cast<Out>(multiple + offset[i / Codes::group]);
+    else
+      out[i] = static_cast<Out>(multiple);
+  }
+}
+
 template <class Codes, class Out>
 void dequantize_blocks(const void* row, Out* out, std::int64_t n) {
   static_assert(block_format(Codes::format).bytes == Codes::bytes && block_format(Codes::format).elements == Codes::elements);
-  constexpr int groups = Codes::elements / Codes::group;
   const auto* block = static_cast<const Byte*>(row);
   for (std::int64_t start = 0; start < n; start += Codes::elements, block += Codes::bytes) {
     Byte code[Codes::elements];
-    float scale[groups], offset[groups];
     Codes::codes(block, code);
-    Codes::scales(block, scale, offset);
-    for (int i = 0; i < Codes::elements; ++i) {
-      const float multiple = scale[i / Codes::group] * static_cast<float>(code[i] - Codes::zero);
-      if constexpr (Codes::has_offset)
-        out[start + i] = static_cast<Out>(multiple + offset[i / Codes::group]);
-      else
-        out[start + i] = static_cast<Out>(multiple);
-    }
+    decode_block<Codes>(block, code, out + start);
   }
 }
 

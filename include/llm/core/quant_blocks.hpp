@@ -4,6 +4,7 @@
 //   format                      its tag
 //   elements, bytes, group      values in a block, its bytes, and values that share a scale and an offset
 //   bits, zero, has_offset      codes lie in [0, 2^bits); whether offsets are ever other than 0
+//   header                      where the bytes stand that are no codes
 //   codes(block, code)          writes the `elements` codes
 //   scales(block, scale, offset)  writes elements / group of each; offset is left alone unless has_offset
 // All products are exact in float (an f16 times integers of few bits), so a value has one rounding at most: that of adding the offset.
@@ -17,6 +18,11 @@
 namespace llm::detail {
 
 using Byte = std::uint8_t;
+
+/// `count` numbers of `size` bytes each, side by side from `at` on.
+struct HeaderPart {
+  int at, size, count;
+};
 
 /// The f16 at p, of any alignment.
 inline float half_at(const Byte* p) {
@@ -43,6 +49,7 @@ struct OneGroup {
   static constexpr DType format = Format;
   static constexpr int elements = 32, group = 32, bits = Bits, zero = Zero, bytes = Bytes;
   static constexpr bool has_offset = Zero == 0;
+  static constexpr HeaderPart header[] = {{0, 2, has_offset ? 2 : 1}};
   static void scales(const Byte* block, float* scale, float* offset) {
     *scale = half_at(block);
     if constexpr (has_offset) *offset = half_at(block + 2);
@@ -93,6 +100,7 @@ inline void pairs_of_256(const Byte* packed, Byte* code, int weight) {
 }
 
 struct CodesQ2_K : ManyGroups<DType::q2_k, 2, 0, 16, 84> {
+  static constexpr HeaderPart header[] = {{80, 2, 2}, {0, 1, 16}};
   static void codes(const Byte* block, Byte* code) {
     for (int i = 0; i < 256; ++i) code[i] = 0;
     pairs_of_256(block + 16, code, 1);
@@ -107,6 +115,7 @@ struct CodesQ2_K : ManyGroups<DType::q2_k, 2, 0, 16, 84> {
 };
 
 struct CodesQ3_K : ManyGroups<DType::q3_k, 3, 4, 16, 110> {
+  static constexpr HeaderPart header[] = {{108, 2, 1}, {96, 1, 12}};
   static void codes(const Byte* block, Byte* code) {
     for (int i = 0; i < 256; ++i) code[i] = static_cast<Byte>((block[i % 32] >> i / 32 & 1) << 2);
     pairs_of_256(block + 32, code, 1);
@@ -124,6 +133,7 @@ struct CodesQ3_K : ManyGroups<DType::q3_k, 3, 4, 16, 110> {
 /// Q4_K and Q5_K begin alike: two f16, then eight scales and eight offsets of six bits in twelve bytes.
 template <DType Format, int Bits, int Bytes>
 struct SixBitScales : ManyGroups<Format, Bits, 0, 32, Bytes> {
+  static constexpr HeaderPart header[] = {{0, 2, 2}, {4, 1, 12}};
   static void scales(const Byte* block, float* scale, float* offset) {
     const Byte* const packed = block + 4;
     const float d = half_at(block), least = half_at(block + 2);
@@ -153,6 +163,7 @@ struct CodesQ5_K : SixBitScales<DType::q5_k, 5, 176> {
 };
 
 struct CodesQ6_K : ManyGroups<DType::q6_k, 6, 32, 16, 210> {
+  static constexpr HeaderPart header[] = {{208, 2, 1}, {192, 1, 16}};
   static void codes(const Byte* block, Byte* code) {
     for (int i = 0; i < 256; ++i) code[i] = block[i / 128 * 64 + i % 64] >> i % 128 / 64 * 4 & 15;
     pairs_of_256(block + 128, code, 16);

@@ -24,12 +24,14 @@ class StoredRows {
                                       ", which takes ", expected));
     StoredRows m;
     m.format_ = format;
-    m.buffer_ = detail::Pool<typename Backend::memory>::instance().allocate(bytes.size());
-    Backend::memory::copy_from_host(m.buffer_->data, bytes.data(), bytes.size());
+    m.buffer_ =
+        detail::Pool<typename Backend::memory>::instance().allocate(static_cast<std::size_t>(Backend::stored_bytes(format, rows, columns)));
+    Backend::store_rows(format, bytes.data(), m.buffer_->data, rows, columns);
     return m;
   }
 
   DType format() const { return format_; }
+  /// The bytes as the backend keeps them.
   const void* data() const { return buffer_ ? buffer_->data : nullptr; }
   /// Whether it has been filled.
   explicit operator bool() const { return static_cast<bool>(buffer_); }

@@ -1,6 +1,7 @@
 // The CPU backend's products and attention touch nothing beyond their operands, at any size, with any number of threads.
 #include <llm/core/quant_encode.hpp>
 #include <support/guarded.hpp>
+#include <support/stored_rows.hpp>
 
 #include "cpu_support.hpp"
 
@@ -35,11 +36,7 @@ const std::byte* stored(Operands& o, llm::DType format, std::int64_t N, std::int
   if (format == llm::DType::bf16) return reinterpret_cast<const std::byte*>(read<llm::bf16>(o, N * K, 2));
   if (format == llm::DType::f16) return reinterpret_cast<const std::byte*>(read<llm::f16>(o, N * K, 2));
   if (format == llm::DType::f32) return reinterpret_cast<const std::byte*>(read<float>(o, N * K, 2));
-  const std::int64_t row_bytes = llm::storage_bytes(format, K);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(N * row_bytes));
-  const auto values = some_values<float>(N * K, 2);
-  for (std::int64_t n = 0; n < N; ++n) llm::quantize_row(llm::DType::q8_0, values.data() + n * K, bytes.data() + n * row_bytes, K);
-  return o.in(bytes);
+  return o.in(llm_test::kept_rows<Cpu>(format, llm_test::random_rows(format, N, K, 2), N, K));
 }
 
 template <class T>
@@ -66,14 +63,18 @@ void products() {
 
 template <class T>
 void stored_products() {
-  for (const llm::DType format : {llm::DType::f32, llm::DType::bf16, llm::DType::f16, llm::DType::q8_0})
+  for (const llm::DType format : {llm::DType::f32, llm::DType::bf16, llm::DType::f16})
     for (const std::int64_t M : {1, 2, 5, 9, 33})
-      for (const std::int64_t N : {1, 3, 5, 17, 49}) {
-        linear_stored<T>(format, M, N, 32);
-        linear_stored<T>(format, M, N, 96);
-        if (format != llm::DType::q8_0)
-          for (const std::int64_t K : {1, 7, 15, 17, 31, 33}) linear_stored<T>(format, M, N, K);
-      }
+      for (const std::int64_t N : {1, 3, 5, 17, 49})
+        for (const std::int64_t K : {1, 7, 15, 17, 31, 32, 33, 96}) linear_stored<T>(format, M, N, K);
+  for (const bool exact : {false, true}) {
+    llm::set_f32_activations(exact);
+    for (const llm::DType format : llm_test::block_formats)
+      for (const std::int64_t M : {1, 2, 7, 9})
+        for (const std::int64_t N : {1, 17, 49})
+          for (const std::int64_t blocks : {1, 3}) linear_stored<T>(format, M, N, blocks * llm::block_format(format).elements);
+  }
+  llm::set_f32_activations(false);
 }
 
 struct Shape {

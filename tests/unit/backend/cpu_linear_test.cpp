@@ -2,6 +2,7 @@
 #include <array>
 #include <string>
 
+#include <llm/backend/cpu/rounded_product.hpp>
 #include <support/stored_rows.hpp>
 
 #include "cpu_support.hpp"
@@ -68,17 +69,33 @@ void check_all(Sizes z) {
   }
 }
 
+/// A row of x as products with block formats round it: a scale for every 32 values, bytes to the nearest.
+std::vector<double> rounded(const std::vector<double>& x) {
+  std::vector<double> y(x.size());
+  for (std::size_t first = 0; first < x.size(); first += 32) {
+    double largest = 0;
+    for (std::size_t i = first; i < first + 32; ++i) largest = std::fmax(largest, std::fabs(x[i]));
+    const float scale = static_cast<float>(largest) * (1 / 127.0f);
+    const double inverse = static_cast<double>(1.0f / scale);  // no block of the tests is all zeros
+    for (std::size_t i = first; i < first + 32; ++i) y[i] = static_cast<double>(scale) * std::nearbyint(x[i] * inverse);
+  }
+  return y;
+}
+
 template <class T>
-void check_stored(llm::DType format, Sizes z) {
-  INFO(llm::to_string(format) << " M " << z.M << " N " << z.N << " K " << z.K);
+void check_stored(llm::DType format, Sizes z, bool exact) {
+  INFO(llm::to_string(format) << " M " << z.M << " N " << z.N << " K " << z.K << (exact ? " exact" : " rounded"));
   const auto [M, N, K] = z;
   const auto x = random_values<T>(M * K, 1), bias = random_values<T>(N, 3);
-  const auto w = llm_test::random_rows(format, N, K, 2);
-  const auto wide_x = in_double(x), wide_bias = in_double(bias);
+  const auto rows = llm_test::random_rows(format, N, K, 2), w = llm_test::kept_rows<llm::Cpu>(format, rows, N, K);
+  const auto wide_bias = in_double(bias), plain_x = in_double(x);
+  const auto wide_x = exact || !llm_test::is_block_format(format) ? plain_x : rounded(plain_x);
   std::vector<T> y(static_cast<std::size_t>(M * N));
   std::vector<double> want(y.size());
+  llm::set_f32_activations(exact);
   llm::Cpu::linear_forward_stored<T>(x.data(), format, w.data(), bias.data(), y.data(), M, N, K);
-  llm::Reference::linear_forward_stored<double>(wide_x.data(), format, w.data(), wide_bias.data(), want.data(), M, N, K);
+  llm::set_f32_activations(false);
+  llm::Reference::linear_forward_stored<double>(wide_x.data(), format, rows.data(), wide_bias.data(), want.data(), M, N, K);
   CHECK(distance(y, want) < allowed<T>(K));
 }
 
@@ -105,12 +122,14 @@ TEST_CASE("products with stored weights agree with the reference") {
   for_each_isa([] {
     llm_test::for_each_format([](llm::DType format, std::int64_t unit) {
       for (const Sizes z : {Sizes{1, 70, 2}, {2, 5, 1}, {3, 33, 3}, {8, 64, 9}, {9, 50, 2}, {40, 130, 1280 / unit}}) {
-        check_stored<float>(format, {z.M, z.N, z.K * unit});
-        check_stored<llm::bf16>(format, {z.M, z.N, z.K * unit});
+        check_stored<float>(format, {z.M, z.N, z.K * unit}, true);
+        if (!llm_test::is_block_format(format)) continue;
+        check_stored<float>(format, {z.M, z.N, z.K * unit}, false);
+        check_stored<llm::bf16>(format, {z.M, z.N, z.K * unit}, false);
       }
     });
   });
-  check_stored<double>(llm::DType::q8_0, {3, 4, 64});
+  check_stored<double>(llm::DType::q8_0, {3, 4, 64}, true);
 }
 
 namespace {
@@ -145,10 +164,32 @@ TEST_CASE("a row of a small batch has the bits of the row alone") {
       }
     llm_test::for_each_format([](llm::DType format, std::int64_t unit) {
       const std::int64_t N = 37, K = 5 * unit;
-      const auto w = llm_test::random_rows(format, N, K, 2);
+      const auto w = llm_test::kept_rows<llm::Cpu>(format, llm_test::random_rows(format, N, K, 2), N, K);
       check_rows_alone<float>(N, K, [&](const float* x, float* y, std::int64_t M) {
         llm::Cpu::linear_forward_stored<float>(x, format, w.data(), nullptr, y, M, N, K);
       });
+    });
+  });
+}
+
+TEST_CASE("rows by packed weights have the bits of each row alone, however many there are, on any number of threads") {
+  for_each_isa([] {
+    llm_test::for_each_format([](llm::DType format, std::int64_t unit) {
+      if (!llm_test::is_block_format(format)) return;
+      const std::int64_t M = 61, N = 83, K = 2 * unit;
+      INFO(llm::to_string(format));
+      const auto w = llm_test::kept_rows<llm::Cpu>(format, llm_test::random_rows(format, N, K, 2), N, K);
+      const auto x = random_values<float>(M * K, 1);
+      std::vector<float> alone(static_cast<std::size_t>(M * N)), together(alone);
+      llm::set_num_threads(1);
+      for (std::int64_t m = 0; m < M; ++m)
+        llm::Cpu::linear_forward_stored<float>(x.data() + m * K, format, w.data(), nullptr, alone.data() + m * N, 1, N, K);
+      for (const int threads : {1, 2, 3}) {
+        llm::set_num_threads(threads);
+        llm::Cpu::linear_forward_stored<float>(x.data(), format, w.data(), nullptr, together.data(), M, N, K);
+        CHECK(bits(together) == bits(alone));
+      }
+      llm::set_num_threads(0);
     });
   });
 }

@@ -154,9 +154,10 @@ TEST_CASE("LLM_ISA chooses the instruction set and names what it cannot") {
     ::unsetenv("LLM_ISA");
     return message;
   };
-  CHECK(with_variable("sse9") == "llm: LLM_ISA=sse9 is none of portable, avx2, avx512, avx512_bf16");
+  CHECK(with_variable("sse9") == "llm: LLM_ISA=sse9 is none of portable, avx2, avx2_vnni, avx512, avx512_vnni, avx512_bf16");
   CHECK(with_variable("portable").empty());
-  for (const llm::cpu::Isa isa : {llm::cpu::Isa::avx2, llm::cpu::Isa::avx512, llm::cpu::Isa::avx512_bf16}) {
+  for (const llm::cpu::Isa isa :
+       {llm::cpu::Isa::avx2, llm::cpu::Isa::avx2_vnni, llm::cpu::Isa::avx512, llm::cpu::Isa::avx512_vnni, llm::cpu::Isa::avx512_bf16}) {
     const std::string name(llm::cpu::to_string(isa));
     const std::string missing = "llm: this CPU (or this build) has no " + name + " instructions";
     CHECK(with_variable(name.c_str()) == (llm::cpu::has_isa(isa) ? "" : missing));

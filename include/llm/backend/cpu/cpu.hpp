@@ -72,6 +72,11 @@ struct Cpu {
   static constexpr auto sort_choices = reference::sort_choices;
   // clang-format on
 
+  static std::int64_t stored_bytes(DType format, std::int64_t N, std::int64_t K) { return cpu::packed_bytes(format, N, K); }
+  template <class Bytes>
+  static void store_rows(DType format, const Bytes* rows, void* to, std::int64_t N, std::int64_t K) {
+    cpu::store_rows(format, rows, static_cast<std::byte*>(to), N, K);
+  }
   // A template of its own, so that programs without stored weights do not compile the decoding of their formats.
   template <class T>
   static void linear_forward_stored(const T* x, DType format, const void* w, const T* bias, T* y, std::int64_t M, std::int64_t N,

@@ -17,13 +17,35 @@ decltype(auto) with_vectors(const F& f) {
   switch (current_isa()) {
 #if LLM_X86
     case Isa::avx512_bf16:
+    case Isa::avx512_vnni:
     case Isa::avx512:
       return f(avx512::Kernels{});
+    case Isa::avx2_vnni:
     case Isa::avx2:
       return f(avx2::Kernels{});
 #endif
     default:
       return f(portable::Kernels{});
+  }
+}
+
+/// f(kernels) with the products of packed weights of the chosen instruction set.
+template <class F>
+decltype(auto) with_rounded_products(const F& f) {
+  switch (current_isa()) {
+#if LLM_X86
+    case Isa::avx512_bf16:
+    case Isa::avx512_vnni:
+      return f(avx512::RoundedProduct<avx512::DotBytes>{});
+    case Isa::avx512:
+      return f(avx512::RoundedProduct<avx512::DotPairs>{});
+    case Isa::avx2_vnni:
+      return f(avx2::RoundedProduct<avx2::DotBytes>{});
+    case Isa::avx2:
+      return f(avx2::RoundedProduct<avx2::DotPairs>{});
+#endif
+    default:
+      return f(portable::RoundedProduct{});
   }
 }
 

@@ -35,19 +35,14 @@ void few_rows_forward(const T* x, const W* w, const T* bias, T* y, std::int64_t 
 
 /// The same for w in a storage format.
 template <class T>
-void few_rows_forward_stored(const T* x, const StoredColumns& w, const T* bias, T* y, std::int64_t M, std::int64_t N) {
+void few_rows_forward_stored(const T* x, const StoredColumns<float>& w, const T* bias, T* y, std::int64_t M, std::int64_t N) {
   if (w.format == DType::f32) return few_rows_forward(x, reinterpret_cast<const float*>(w.rows), bias, y, M, N, w.K);
   if (w.format == DType::bf16) return few_rows_forward(x, reinterpret_cast<const bf16*>(w.rows), bias, y, M, N, w.K);
   if (w.format == DType::f16) return few_rows_forward(x, reinterpret_cast<const f16*>(w.rows), bias, y, M, N, w.K);
   for_outputs(M, N, w.K, x, [&](auto kernels, const float* wide, std::int64_t n, std::int64_t count) {
     const T* some_bias = bias == nullptr ? nullptr : bias + n;
-    if (w.format == DType::q8_0) {
-      using Weights = typename decltype(kernels)::QuantizedWeights;
-      kernels.dot_rows(M, count, w.K, wide, w.K, Weights{w.rows + n * w.row_bytes, w.row_bytes}, some_bias, y + n, N);
-    } else {
-      using Weights = typename decltype(kernels)::template Weights<float>;
-      kernels.dot_rows(M, count, w.K, wide, w.K, Weights{w.block(0, w.K, n, count).data, w.K}, some_bias, y + n, N);
-    }
+    using Weights = typename decltype(kernels)::template Weights<float>;
+    kernels.dot_rows(M, count, w.K, wide, w.K, Weights{w.block(0, w.K, n, count).data, w.K}, some_bias, y + n, N);
   });
 }
 

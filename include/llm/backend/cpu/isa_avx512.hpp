@@ -24,7 +24,6 @@ namespace llm::cpu::avx512 {
 struct Kernels : Elementwise, Activations, Rows, Rotations, AttentionRows, Product, DotRows {
   template <class T>
   using Weights = PlainWeights<T>;
-  using QuantizedWeights = Q8Weights;
 };
 
 }  // namespace llm::cpu::avx512

@@ -26,7 +26,6 @@ namespace llm::cpu::portable {
 struct Kernels : Elementwise, Activations, Rows, Rotations, AttentionRows, DotRows {
   template <class T>
   using Weights = PlainWeights<T>;
-  using QuantizedWeights = Q8Weights;
 };
 
 }  // namespace llm::cpu::portable

@@ -7,6 +7,7 @@
 
 #include <llm/backend/cpu/few_rows.hpp>
 #include <llm/backend/cpu/product.hpp>
+#include <llm/backend/cpu/rounded_product.hpp>
 #include <llm/backend/cpu/rows.hpp>
 #include <llm/backend/cpu/stored.hpp>
 #include <llm/core/quant.hpp>
@@ -65,12 +66,19 @@ void linear_backward_bias(const T* dy, compute_t<T>* db, std::int64_t M, std::in
     column_sums(dy, M, N, db, add);
 }
 
+/// linear_forward with w in a storage format, as store_rows left it.
 template <class T>
 void linear_forward_stored(const T* x, DType format, const void* w, const T* bias, T* y, std::int64_t M, std::int64_t N, std::int64_t K) {
   if constexpr (std::is_same_v<T, double>) {
-    reference::linear_forward_stored(x, format, w, bias, y, M, N, K);
+    double* row = workspace<double>(Slot::rows, K);
+    for (std::int64_t n = 0; n < N; ++n) {
+      load_packed_row(format, static_cast<const std::byte*>(w), n, K, 0, K, row);
+      for (std::int64_t m = 0; m < M; ++m)
+        reference::linear_forward(x + m * K, row, bias == nullptr ? nullptr : bias + n, y + m * N + n, 1, 1, K);
+    }
   } else {
-    const StoredColumns stored{format, static_cast<const std::byte*>(w), storage_bytes(format, K), K};
+    const StoredColumns<float> stored{format, static_cast<const std::byte*>(w), K};
+    if (stored.block_depth() > 1 && !f32_activations()) return rounded_product(x, format, stored.rows, bias, y, M, N, K);
     if (M <= few_rows) return few_rows_forward_stored(x, stored, bias, y, M, N);
     if (format == DType::f32)
       return product(M, N, K, dense(x, K), MatrixColumns<float>{dense(static_cast<const float*>(w), K).transposed()},

@@ -243,7 +243,7 @@ void product(std::int64_t M, std::int64_t N, std::int64_t K, Matrix<T> a, const 
     if constexpr (std::is_same_v<T, bf16> && std::is_same_v<Right, MatrixColumns<bf16>>)
       if (isa == Isa::avx512_bf16 && K > 0) return packed_product<avx512::ProductBf16>(M, K, a, factor);
     if (isa >= Isa::avx512 && K > 0) return packed_product<avx512::Kernels>(M, K, a, factor);
-    if (isa == Isa::avx2 && K > 0) return packed_product<avx2::Kernels>(M, K, a, factor);
+    if (isa >= Isa::avx2 && K > 0) return packed_product<avx2::Kernels>(M, K, a, factor);
   }
 #endif
   eigen_product(M, N, K, a, right, out);

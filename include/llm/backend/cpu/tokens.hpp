@@ -26,9 +26,8 @@ void embedding_forward(const Index* ids, const T* table, T* y, std::int64_t n, s
 /// Rows of a table in a storage format, decoded.
 template <class T, class Index>
 void embedding_forward_stored(const Index* ids, DType format, const void* table, T* y, std::int64_t n, std::int64_t D) {
-  const std::int64_t row_bytes = storage_bytes(format, D);
-  parallel_blocks(n, rows_per_block(D), D, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) decode_row(format, static_cast<const std::byte*>(table) + ids[i] * row_bytes, y + i * D, D);
+  parallel_blocks(n, 8, 4 * D, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) load_stored_row(format, static_cast<const std::byte*>(table), ids[i], D, 0, D, y + i * D);
   });
 }
 

@@ -99,6 +99,10 @@ struct Reference {
                                      std::int64_t rows, std::int64_t V, std::int64_t ignore) {
     reference::cross_entropy_backward<T>(logits, targets, lse, factor, dlogits, rows, V, ignore);
   }
+  static std::int64_t stored_bytes(DType format, std::int64_t N, std::int64_t K) { return N * storage_bytes(format, K); }
+  static void store_rows(DType format, const std::byte* rows, void* to, std::int64_t N, std::int64_t K) {
+    memory::copy_from_host(to, rows, static_cast<std::size_t>(stored_bytes(format, N, K)));
+  }
   // A template of its own, so that programs without stored weights do not compile the decoding of their formats.
   template <class T>
   static void linear_forward_stored(const T* x, DType format, const void* w, const T* bias, T* y, std::int64_t M, std::int64_t N,

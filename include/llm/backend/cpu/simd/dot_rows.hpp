@@ -27,11 +27,6 @@ struct DotRows {
                          m == 0 ? n + cols : -1, bias, y + m * y_stride, y_stride);
   }
 
-  template <class Row>
-  LLM_KERNEL static void decode_row(Row row, float* y, std::int64_t n) {
-    for (std::int64_t k = 0; k < n; k += width) store(y + k, row.load_full(k));
-  }
-
  private:
   static constexpr int rows = 2, cols = width == 16 ? 4 : 2;  // two sums for each result, and room for what widens weights
 
@@ -151,44 +146,6 @@ struct PlainWeights {
   LLM_SIMD Pair pair(std::int64_t k) const { return {load(data + k), load(data + k + width)}; }
 };
 
-/// Blocks of 32 signed bytes behind an f16 scale. A vector never crosses a block.
-struct Q8Weights {
-  static_assert(32 % (2 * width) == 0);
-  static constexpr int pair_bytes = 34 * 2 * width / 32;
-  const std::byte* data;
-  std::int64_t stride;  // bytes
-  LLM_SIMD Q8Weights at(std::int64_t n) const { return {data + n * stride, stride}; }
-  LLM_SIMD std::int64_t row_bytes() const { return stride; }
-  LLM_SIMD vf load_full(std::int64_t k) const { return load_signed_bytes(quants(k)) * scale(k); }
-  LLM_SIMD vf load_some(std::int64_t k, std::int64_t) const { return load_full(k); }  // K is a whole number of blocks
-  struct Pair {
-    vf first, second, scale;
-    LLM_SIMD void add(vf a, vf b, vf& even, vf&) const { even = multiply_add(multiply_add(b, second, a * first), scale, even); }
-  };
-  LLM_SIMD Pair pair(std::int64_t k) const {  // of one block, since 32 % (2 * width) == 0
-    return {load_signed_bytes(quants(k)), load_signed_bytes(quants(k) + width), splat(scale(k))};
-  }
-
- private:
-  LLM_SIMD const std::byte* block(std::int64_t k) const { return data + (k >> 5) * 34; }
-  LLM_SIMD const std::byte* quants(std::int64_t k) const { return block(k) + 2 + (k & 31); }
-  LLM_SIMD float scale(std::int64_t k) const {
-    std::uint16_t bits;
-    __builtin_memcpy(&bits, block(k), 2);
-    return half_to_float(bits);
-  }
-  LLM_SIMD static float half_to_float(std::uint16_t bits) {
-#if defined(LLM_SIMD_X86)
-    typedef short halves __attribute__((vector_size(16)));
-    return __builtin_ia32_vcvtph2ps(halves{static_cast<short>(bits)})[0];
-#else
-    f16 value;
-    value.bits = bits;
-    return value;
-#endif
-  }
-};
-
 #else
 
 struct DotRows {
@@ -204,11 +161,6 @@ struct DotRows {
       }
     }
   }
-
-  template <class Row>
-  static void decode_row(Row row, float* y, std::int64_t n) {
-    for (std::int64_t k = 0; k < n; ++k) y[k] = row.load_full(k);
-  }
 };
 
 template <class T>
@@ -217,17 +169,6 @@ struct PlainWeights {
   std::int64_t stride;
   PlainWeights at(std::int64_t n) const { return {data + n * stride, stride}; }
   float load_full(std::int64_t k) const { return static_cast<float>(data[k]); }
-};
-
-struct Q8Weights {
-  const std::byte* data;
-  std::int64_t stride;  // bytes
-  Q8Weights at(std::int64_t n) const { return {data + n * stride, stride}; }
-  float load_full(std::int64_t k) const {
-    BlockQ8_0 block;
-    std::memcpy(&block, data + k / 32 * 34, sizeof(block));
-    return static_cast<float>(block.scale) * static_cast<float>(block.q[k % 32]);
-  }
 };
 
 #endif

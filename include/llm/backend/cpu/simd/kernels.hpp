@@ -18,5 +18,10 @@
 #include <llm/backend/cpu/simd/tile_product.hpp>
 //
 #include <llm/backend/cpu/simd/attention.hpp>
+//
+#include <llm/backend/cpu/simd/int8.hpp>
+#include <llm/backend/cpu/simd/round_rows.hpp>
+//
+#include <llm/backend/cpu/simd/rounded_product.hpp>
 
 #endif

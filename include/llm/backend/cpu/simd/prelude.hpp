@@ -15,6 +15,8 @@
 #include <llm/backend/cpu/attention_view.hpp>
 #include <llm/backend/cpu/blocks.hpp>
 #include <llm/backend/cpu/matrix.hpp>
+#include <llm/backend/cpu/packed.hpp>
+#include <llm/backend/cpu/rounded_rows.hpp>
 #include <llm/core/dtype.hpp>
 #include <llm/core/quant.hpp>
 #include <llm/detail/platform.hpp>

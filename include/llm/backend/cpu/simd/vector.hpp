@@ -13,7 +13,6 @@ typedef std::uint32_t vu __attribute__((vector_size(LLM_SIMD_WIDTH * 4)));
 typedef std::uint16_t vh __attribute__((vector_size(LLM_SIMD_WIDTH * 2)));
 typedef float float_anywhere __attribute__((aligned(2), may_alias));
 typedef float vf_anywhere __attribute__((vector_size(LLM_SIMD_WIDTH * 4), aligned(4), may_alias));
-typedef std::int8_t vc_anywhere __attribute__((vector_size(LLM_SIMD_WIDTH), aligned(1), may_alias));
 typedef std::uint16_t vh_anywhere __attribute__((vector_size(LLM_SIMD_WIDTH * 2), aligned(2), may_alias));
 
 LLM_SIMD vf splat(float x) { return x - vf{}; }
@@ -48,15 +47,6 @@ LLM_SIMD vf load(const f16* p) {
   const vu magnitude = (vu)((vf)((half & 0x7fffu) << 13) * 0x1p112f);  // the exponent's bias is 127 here, 15 there
   return (vf)(magnitude | infinite | (half & 0x8000u) << 16);
 #endif
-}
-LLM_SIMD vf load_signed_bytes(const std::byte* p) {
-#if defined(LLM_SIMD_X86)
-  vi wide;
-  __asm__("vpmovsxbd %1, %0" : "=v"(wide) : "m"(*reinterpret_cast<const vc_anywhere*>(p)));
-#else
-  const vi wide = __builtin_convertvector(*reinterpret_cast<const vc_anywhere*>(p), vi);
-#endif
-  return __builtin_convertvector(wide, vf);
 }
 #if LLM_SIMD_WIDTH == 16
 template <std::size_t... I>

@@ -1,0 +1,149 @@
+// Products with weights in block formats, whose activations are rounded to bytes in blocks of 32.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <type_traits>
+
+#include <llm/backend/cpu/dispatch.hpp>
+#include <llm/backend/cpu/packed.hpp>
+#include <llm/backend/cpu/parallel.hpp>
+#include <llm/backend/cpu/rounded_rows.hpp>
+#include <llm/backend/cpu/tile.hpp>
+#include <llm/backend/cpu/workspace.hpp>
+
+namespace llm::cpu {
+
+/// The kernels for a block format, for activations of type T.
+template <class T>
+const RoundedKernels& rounded_kernels_for(DType format) {
+  const RoundedKernels* found = nullptr;
+  with_rounded_products(
+      [&](auto kernels) { detail::with_codes(format, [&](auto codes) { found = &rounded_kernels<decltype(kernels), decltype(codes)>; }); });
+  return *found;
+}
+
+/// One product with packed weights: y[M,N] = x[M,K] w[N,K]^T + bias[N].
+template <class T>
+class RoundedTask {
+ public:
+  RoundedTask(const T* x, DType format, const std::byte* w, const T* bias, T* y, std::int64_t M, std::int64_t N, std::int64_t K)
+      : kernels_(rounded_kernels_for<T>(format)),
+        w_(reinterpret_cast<const Byte*>(w)),
+        bias_(bias),
+        y_(y),
+        M_(M),
+        N_(N),
+        K_(K),
+        panels_(ceil_div(N, panel_rows)),
+        panel_bytes_(kernels_.panel_bytes(K)),
+        x_(rounded(x)) {}
+
+  void run() const {
+    if (M_ == 1) return parallel_for(panels_, K_ / 2, [&](std::int64_t p) { one_row(p); });
+    constexpr std::int64_t most_rows = 512;
+    const std::int64_t parts = ceil_div(panels_, kernels_.panels), rows = (std::min)(M_, most_rows);
+    parallel_for(parts * ceil_div(M_, most_rows), kernels_.panels * K_ * (1 + rows / 6), [&](std::int64_t task) {
+      const std::int64_t m = task / parts * most_rows;
+      many_rows(task % parts * kernels_.panels, m, (std::min)(most_rows, M_ - m));
+    });
+  }
+
+ private:
+  RoundedRows rounded(const T* x) const {
+    void* const memory = workspace<std::byte>(Slot::shared, RoundedRows::bytes(M_, K_, kernels_.group));
+    const RoundedRows rows = RoundedRows::in(memory, M_, K_, kernels_.group);
+    parallel_for(M_, K_ / 8, [&](std::int64_t m) {
+      const Matrix<float> wide = widened(dense(x + m * K_, K_), 1, K_, Slot::rows);
+      kernels_.round_row(wide.data, kernels_.zero, rows.from(m));
+    });
+    return rows;
+  }
+
+  void one_row(std::int64_t panel) const {
+    float sums[panel_rows];
+    kernels_.row_by_panel(x_, w_ + panel * panel_bytes_, w_ + panels_ * panel_bytes_, sums);
+    write(sums, 0, panel * panel_rows, panel_rows);
+  }
+
+  /// Rows [first_row, first_row + rows) by as many panels as the kernels take; those that do not exist repeat the last one.
+  void many_rows(std::int64_t first_panel, std::int64_t first_row, std::int64_t rows) const {
+    constexpr std::int64_t tile_rows = 48;
+    const ExpandedPanels panels = expanded(first_panel);
+    const std::int64_t cols = kernels_.panels * panel_rows;
+    float* sums = workspace<float>(Slot::tile, tile_rows * cols);
+    for (std::int64_t m = first_row; m < first_row + rows; m += tile_rows) {
+      const std::int64_t some = (std::min)(tile_rows, first_row + rows - m);
+      kernels_.rows_by_codes(some, x_.from(m), panels, sums);
+      for (std::int64_t i = 0; i < some; ++i) write(sums + i * cols, m + i, first_panel * panel_rows, cols);
+    }
+  }
+  ExpandedPanels expanded(std::int64_t first_panel) const {
+    const std::int64_t count = kernels_.panels;
+    ExpandedPanels all{K_, kernels_.group, nullptr, nullptr, nullptr};
+    all.codes = workspace<Byte>(Slot::packed_right, count * all.codes_apart());
+    all.scales = workspace<float>(Slot::packed_left, 2 * count * all.scales_apart());
+    all.offsets = all.scales + count * all.scales_apart();
+    for (std::int64_t i = 0; i < count; ++i) kernels_.expand(w_ + (std::min)(first_panel + i, panels_ - 1) * panel_bytes_, all.from(i));
+    return all;
+  }
+
+  void write(const float* sums, std::int64_t m, std::int64_t n, std::int64_t count) const {
+    const std::int64_t wanted = (std::min)(count, N_ - n);
+    T* const to = y_ + m * N_ + n;
+    if (bias_ == nullptr)
+      for (std::int64_t j = 0; j < wanted; ++j) to[j] = T(sums[j]);
+    else
+      for (std::int64_t j = 0; j < wanted; ++j) to[j] = T(sums[j] + static_cast<float>(bias_[n + j]));
+  }
+
+  const RoundedKernels& kernels_;
+  const Byte* w_;
+  const T* bias_;
+  T* y_;
+  std::int64_t M_, N_, K_, panels_, panel_bytes_;
+  RoundedRows x_;
+};
+
+/// For a block format.
+template <class T>
+void rounded_product(const T* x, DType format, const std::byte* w, const T* bias, T* y, std::int64_t M, std::int64_t N, std::int64_t K) {
+  if (M > 0 && N > 0) RoundedTask<T>(x, format, w, bias, y, M, N, K).run();
+}
+
+// 1 for activations in f32, 0 for rounded ones, -1 before either was said.
+LLM_SHARED inline std::atomic<int> chosen_f32_activations{-1};
+
+/// What the environment variable LLM_ACTIVATIONS says: f32, or int8, which is the default. Throws ValueError when it is neither.
+inline bool detect_f32_activations() {
+  const char* const said = std::getenv("LLM_ACTIVATIONS");
+  const std::string_view wanted = said == nullptr ? "" : said;
+  if (!wanted.empty() && wanted != "f32" && wanted != "int8")
+    throw ValueError(detail::concat("llm: LLM_ACTIVATIONS=", wanted, " is neither f32 nor int8"));
+  return wanted == "f32";
+}
+
+}  // namespace llm::cpu
+
+namespace llm {
+
+/// Whether products with weights in block formats leave their activations as they are; see set_f32_activations.
+inline bool f32_activations() {
+  int chosen = cpu::chosen_f32_activations.load(std::memory_order_relaxed);
+  if (chosen < 0) {
+    chosen = cpu::detect_f32_activations() ? 1 : 0;
+    cpu::chosen_f32_activations.store(chosen, std::memory_order_relaxed);
+  }
+  return chosen == 1;
+}
+
+/// The CPU backend rounds the activations of products with weights in block formats (q8_0, q4_k, ...) to bytes, a scale for every 32 of
+/// them, as its fastest kernels need. With `exact` it multiplies them as they are by decoded weights: slower, and as close to the file's
+/// numbers as f32 is. Holds for all threads from now on; the environment variable LLM_ACTIVATIONS (f32 or int8) says what holds before.
+inline void set_f32_activations(bool exact) { cpu::chosen_f32_activations.store(exact ? 1 : 0, std::memory_order_relaxed); }
+
+}  // namespace llm
