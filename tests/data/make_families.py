@@ -29,8 +29,8 @@ configs = {
                                             layer_types=["sliding_attention", "sliding_attention", "full_attention"] * 2,
                                             **{**gqa, "num_hidden_layers": 6}),
 }
-torch.manual_seed(11)
 for name, config in configs.items():
+    torch.manual_seed(11)
     config._attn_implementation = "eager"
     model = transformers.AutoModelForCausalLM.from_config(config).float().eval()
     with torch.no_grad():

@@ -37,6 +37,12 @@ inline constexpr llm::Config gpt2{.vocab_size = 300,
 inline constexpr llm::Config wide{
     .vocab_size = 3000, .d_model = 768, .n_layers = 1, .n_heads = 12, .n_kv_heads = 4, .ffn_dim = 2048, .max_seq_len = 256};
 
+inline constexpr llm::Config sparse = [] {
+  llm::Config c = modern;
+  c.experts = {.count = 8, .active = 2, .ffn_dim = 96, .shared_ffn_dim = 64, .shared_gate = true, .first_dense = 1};
+  return c;
+}();
+
 template <class Model>
 typename Model::Ids some_ids(std::int64_t batch, std::int64_t length) {
   std::vector<llm::Token> ids;
@@ -95,6 +101,8 @@ TEST_CASE("Training steps allocate nothing after the first") {
   check_training<llm::LLM<modern>>(3, 33, recompute);
   check_training<llm::LLM<modern>>(16, 64, chunked);
   check_training<llm::LLM<gpt2>>(16, 64, {});
+  check_training<llm::LLM<sparse>>(16, 64, {});
+  check_training<llm::LLM<sparse>>(3, 33, recompute);
   check_training<llm::LLM<wide>>(2, 200, {});
   check_training<llm::LLM<modern, llm::Trainable<llm::bf16>>>(4, 64, {});
 }
@@ -107,6 +115,8 @@ TEST_CASE("Decode steps allocate nothing after the first") {
   check_decoding<llm::LLM<modern>>(1);
   check_decoding<llm::LLM<modern>>(5);
   check_decoding<llm::LLM<gpt2>>(2);
+  check_decoding<llm::LLM<sparse>>(1);
+  check_decoding<llm::LLM<sparse>>(5);
   check_decoding<llm::LLM<wide>>(1);
   check_decoding<llm::LLM<modern, llm::Trainable<llm::bf16>>>(2);
 }
