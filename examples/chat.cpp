@@ -44,7 +44,7 @@ bool run(Options& o) {
   bool good = false;
   const auto files = llm::CheckpointFiles::open(o.model);
   if (!files.model()) throw llm::FileError(o.model + ": nothing says what model it is: there is no config.json beside it");
-  examples::with_published_model(files.model()->config, o.model, [&]<const llm::Config & C>(std::string_view) {
+  examples::with_published_model(files.model()->config, o.model, "chat", [&]<const llm::Config & C>(std::string_view) {
     const llm::ChatFormat format = llm::load_chat_format(o.model, o.chat_template);
     const auto model = llm::load<C>(o.model);
     llm::Session session(model, (std::min)(o.context, C.max_seq_len));

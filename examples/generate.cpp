@@ -1,25 +1,31 @@
-// Continues a prompt with a model that `train` saved: streams the text, then prints how fast prompt and text were computed.
+// Continues a prompt with a published model, or one that `train` saved: streams the text, then prints how fast prompt and text were
+// computed.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
 
-#include <llm/generate/generate.hpp>
+#include <llm/io.hpp>
 #include <llm/model.hpp>
-#include <llm/text.hpp>
+#include <llm/tokenizer.hpp>
 #include <llm/train/checkpoint.hpp>
 
+#if !defined(LLM_EXAMPLE_MODEL)
 #include "support/models.hpp"
+#endif
 #include "support/progress.hpp"
+#include "support/published_models.hpp"
 #include "support/terminal.hpp"
 
 namespace {
 
 struct Options {
-  std::string checkpoint, prompt;
+  std::string model, prompt;
   llm::GenerateOptions generate;
   int threads = 0;
 };
@@ -38,10 +44,11 @@ void print_rate(const char* phase, std::size_t tokens, double seconds) {
 }
 
 template <const llm::Config& C>
-void generate(const Options& o, const llm::CharTokenizer& tokenizer) {
-  auto model = llm::LLM<C>::uninitialised();
-  llm::load_weights(o.checkpoint, model);
-  auto stream = llm::generate(model, tokenizer, o.prompt, o.generate);
+void generate(const Options& o, const llm::Tokenizer& tokenizer) {
+  const auto model = llm::load<C>(o.model);
+  llm::GenerateOptions options = o.generate;
+  options.vocab_limit = (std::min)(tokenizer.vocab_size(), C.vocab_size);
+  auto stream = llm::generate(model, tokenizer, o.prompt, options);
   show(o.prompt);
   examples::Stopwatch watch;
   stream.prefill();
@@ -57,11 +64,32 @@ void generate(const Options& o, const llm::CharTokenizer& tokenizer) {
   print_rate("decode", drawn > 0 ? drawn - 1 : 0, decode);  // prefill has drawn the first
 }
 
+/// A model that train saved; its tokenizer stands in the checkpoint.
+void run_trained([[maybe_unused]] const Options& o) {
+#if defined(LLM_EXAMPLE_MODEL)
+  throw llm::ValueError(o.model + ": is a checkpoint of train, which the program generate of the library's own build continues");
+#else
+  const auto info = llm::read_checkpoint_info(o.model);
+  const llm::Tokenizer tokenizer = llm::CharTokenizer::from_characters(info.notes.tokenizer);
+  examples::with_model(info.config, [&]<const llm::Config & C>(std::string_view) { generate<C>(o, tokenizer); });
+#endif
+}
+
+/// What is published; nothing is read of the weights before it is clear which model this is.
+void run_published(const Options& o) {
+  const auto files = llm::CheckpointFiles::open(o.model);
+  if (!files.model()) throw llm::FileError(o.model + ": nothing says what model it is: there is no config.json beside it");
+  const llm::PublishedConfig model = *files.model();
+  examples::with_published_model(model.config, o.model, "generate", [&]<const llm::Config & C>(std::string_view) {
+    std::fprintf(stderr, "%s, rope: %s\n", std::string(to_string(model.family)).c_str(),
+                 std::string(llm::rope_convention(model.config.position)).c_str());
+    generate<C>(o, llm::Tokenizer::from_file(o.model));
+  });
+}
+
 void run(const Options& o) {
   llm::set_num_threads(o.threads);
-  const auto info = llm::read_checkpoint_info(o.checkpoint);
-  const auto tokenizer = llm::CharTokenizer::from_characters(info.notes.tokenizer);
-  examples::with_model(info.config, [&]<const llm::Config & C>(std::string_view) { generate<C>(o, tokenizer); });
+  std::filesystem::exists(llm::checkpoint_path(o.model)) ? run_trained(o) : run_published(o);
 }
 
 }  // namespace
@@ -69,11 +97,12 @@ void run(const Options& o) {
 int main(int argc, char** argv) {
   Options o;
   llm::GenerateOptions& g = o.generate;
-  CLI::App app("Continues a text with a model that train saved.");
+  CLI::App app("Continues a text with a published model, or one that train saved.");
   app.option_defaults()->always_capture_default();
-  app.add_option("--checkpoint", o.checkpoint, "the folder that train wrote")->required();
+  app.add_option("model", o.model, "a Hugging Face folder, a .gguf or .safetensors file, or the folder that train wrote")->required();
   app.add_option("--prompt", o.prompt, "the text to continue")->required();
-  app.add_option("--max-new-tokens", g.max_new_tokens, "characters to add; -1: as many as fit the model's context");
+  app.add_option("--max-new-tokens", g.max_new_tokens,
+                 "tokens to add, of trained models characters; -1: as many as fit the model's context");
   app.add_option("--temperature", g.temperature, "below 1 sharper, above 1 flatter; 0: always the most probable");
   app.add_option("--top-k", g.top_k, "only the k most probable; 0: off");
   app.add_option("--top-p", g.top_p, "only the most probable that sum to p; 1: off");

@@ -70,7 +70,7 @@ void run(const Options& o) {
   llm::set_num_threads(o.threads);
   const auto files = llm::CheckpointFiles::open(o.model);
   if (!files.model()) throw llm::FileError(o.model + ": nothing says what model it is: there is no config.json beside it");
-  examples::with_published_model(files.model()->config, o.model,
+  examples::with_published_model(files.model()->config, o.model, "perplexity",
                                  [&]<const llm::Config & C>(std::string_view name) { measure<C>(o, name); });
 }
 

@@ -20,4 +20,4 @@ say "Training a small model on this library's own source text"
 build/bin/train --out build/demo --overwrite
 
 say "Generating text from what was trained"
-build/bin/generate --checkpoint build/demo --prompt "template <"
+build/bin/generate build/demo --prompt "template <"

@@ -83,7 +83,7 @@ inline std::string json_text(const Report& r) {
   Json out{{"source", r.source},
            {"family", r.family},
            {"config", Json::parse(llm::config_to_json(r.config))},
-           {"rope", rope_convention(r.config)},
+           {"rope", llm::rope_convention(r.config.position)},
            {"unbuilt", r.unbuilt},
            {"context", r.setting.context},
            {"batch", r.setting.batch},

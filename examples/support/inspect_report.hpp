@@ -95,21 +95,6 @@ struct Report {
   std::optional<Files> files;
 };
 
-/// "half-split (Hugging Face)": which dimensions of a head a rotation pairs, and whose files are like that.
-inline std::string_view rope_convention(const llm::Config& c) {
-  switch (c.position) {
-    case llm::Position::rope_half:
-      return "half-split (Hugging Face)";
-    case llm::Position::rope_interleaved:
-      return "interleaved (GGUF llama, Meta)";
-    case llm::Position::learned:
-      return "none, positions are learned";
-    case llm::Position::none:
-      return "none";
-  }
-  return "?";
-}
-
 inline Cache cache_of(const llm::Config& c, llm::DType type, const Setting& s) {
   return {type, maybe([&] { return llm::kv_cache_bytes_per_token(c, type); }),
           maybe([&] { return llm::kv_cache_bytes(c, type, s.context); }),

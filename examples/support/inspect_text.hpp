@@ -48,7 +48,7 @@ inline std::string fields_text(const llm::Config& config) {
 inline void print_config(const Report& r) {
   std::printf("%s%s%s\n", shown(r.source).c_str(), r.family.empty() ? "" : ": ", r.family.c_str());
   line("config", fields_text(r.config));
-  std::printf("  rope: %s\n", std::string(rope_convention(r.config)).c_str());
+  std::printf("  rope: %s\n", std::string(llm::rope_convention(r.config.position)).c_str());
   line("llm::LLM builds it", r.unbuilt.empty() ? "yes" : "no");
   for (const std::string& sentence : r.unbuilt) line("", sentence);
 }

@@ -1,61 +1,70 @@
-// The published models that programs are compiled for, found by the config of a model's files.
+// The published models that programs are compiled for, found by the config of a model's files, and what to do for others.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
-
-#include <llm/configs/llama.hpp>
-#include <llm/configs/qwen2_5.hpp>
-#include <llm/configs/qwen3.hpp>
-#include <llm/configs/smollm2.hpp>
-#include <llm/core/error.hpp>
-#include <llm/model/config.hpp>
-#include <llm/model/config_fields.hpp>
 
 // A program that llm_add_model() compiles against a checkpoint knows that model alone: its config's name, and the header with it.
 #if defined(LLM_EXAMPLE_MODEL)
 #include LLM_EXAMPLE_MODEL_HEADER
+#else
+#include <llm/configs/gpt2.hpp>
+#include <llm/configs/llama.hpp>
+#include <llm/configs/qwen3.hpp>
+#include <llm/configs/smollm2.hpp>
 #endif
+#include <llm/core/error.hpp>
+#include <llm/io/load.hpp>
+#include <llm/model/rules.hpp>
 
 namespace examples {
 
 namespace detail {
 
-/// Whether llm::load<C> takes files of this config: it translates the convention of RoPE and gains with or without their 1.
-inline bool loads(const llm::Config& mine, llm::Config file) {
-  if (file.rotary() && mine.rotary()) file.position = mine.position;
-  file.norm_gain_offset = mine.norm_gain_offset;
-  if (file.max_seq_len > mine.max_seq_len) file.max_seq_len = mine.max_seq_len;
-  return llm::config_differences(mine, "", file, "").empty();
-}
-
 template <const llm::Config& C, class F>
 bool call_if_loads(const llm::Config& file, std::string_view name, F& f) {
-  if (!loads(C, file)) return false;
+  if (!llm::loads_as(C, file)) return false;
   f.template operator()<C>(name);
   return true;
 }
 
-}  // namespace detail
-
-/// Calls f.template operator()<C>(name) for the compiled-in config whose weights files of this config hold. Throws ConfigError, saying
-/// how to add it, when there is none.
+/// Each config costs some seconds to compile, so there are few.
 template <class F>
-void with_published_model(const llm::Config& file, const std::string& path, F&& f) {
+bool any_published_model(const llm::Config& file, F& f) {
 #if defined(LLM_EXAMPLE_MODEL)
-  if (detail::call_if_loads<LLM_EXAMPLE_MODEL>(file, "the program's own", f)) return;
+  return call_if_loads<LLM_EXAMPLE_MODEL>(file, "the program's own", f);
 #else
   namespace configs = llm::configs;
-  if (detail::call_if_loads<configs::smollm2_135m>(file, "smollm2_135m", f) ||
-      detail::call_if_loads<configs::smollm2_360m>(file, "smollm2_360m", f) ||
-      detail::call_if_loads<configs::qwen2_5_0_5b>(file, "qwen2_5_0_5b", f) ||
-      detail::call_if_loads<configs::qwen3_0_6b>(file, "qwen3_0_6b", f) ||
-      detail::call_if_loads<configs::llama3_2_1b>(file, "llama3_2_1b", f))
-    return;
+  return call_if_loads<configs::smollm2_135m>(file, "smollm2_135m", f) || call_if_loads<configs::gpt2_124m>(file, "gpt2_124m", f) ||
+         call_if_loads<configs::qwen3_0_6b>(file, "qwen3_0_6b", f) || call_if_loads<configs::llama3_2_1b>(file, "llama3_2_1b", f);
 #endif
-  throw llm::ConfigError(path +
-                         ": this program is not compiled for this model (hint: add its config to examples/support/published_models.hpp; " +
-                         "inspect " + path + " --emit-config NAME prints it)");
+}
+
+/// A word for the shell.
+inline std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+/// Why a program does not run a model: what the library cannot build of it, or else with the command that builds the program for it.
+inline std::string how_to_build(const std::string& program, const std::string& model, const llm::Config& config) {
+  const std::string text = model + ": " + program + " is not compiled for this model. ";
+  if (const auto missing = llm::unbuilt_features(config); !missing.empty()) return text + missing.front();
+  const std::string path = quoted(std::filesystem::absolute(model).lexically_normal().string());
+  return text + "This makes one_model/" + program + ", which is:\n  cmake -S " +
+         quoted(std::string(LLM_SOURCE_DIR) + "/examples/one_model") + " -B one_model -DPROGRAM=" + program + " -DMODEL=" + path +
+         " && cmake --build one_model";
+}
+
+}  // namespace detail
+
+/// Calls f.template operator()<C>(name) for the compiled-in config whose weights files of this config hold. Throws ConfigError, with the
+/// one command that builds `program` for this model, when there is none.
+template <class F>
+void with_published_model(const llm::Config& file, const std::string& path, const std::string& program, F&& f) {
+  if (!detail::any_published_model(file, f)) throw llm::ConfigError(detail::how_to_build(program, path, file));
 }
 
 }  // namespace examples

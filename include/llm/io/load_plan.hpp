@@ -28,6 +28,24 @@ struct LoadOptions {
 
 namespace detail {
 
+/// A file's config with what loading translates made equal to the model's: the convention of RoPE, gains with or without their 1, and
+/// positions that the model does not need.
+inline Config translated(Config file, const Config& model) {
+  if (file.rotary() && model.rotary()) file.position = model.position;
+  file.norm_gain_offset = model.norm_gain_offset;
+  file.max_seq_len = (std::min)(file.max_seq_len, model.max_seq_len);
+  return file;
+}
+
+}  // namespace detail
+
+/// Whether llm::load gives a model of config `model` from files of config `file`.
+inline bool loads_as(const Config& model, const Config& file) {
+  return config_differences(detail::translated(file, model), "", model, "").empty();
+}
+
+namespace detail {
+
 /// Files of a model that fit a config, and the order to read them in. Making one checks everything; filling from it changes nothing but
 /// the parameters.
 class LoadPlan {
@@ -93,16 +111,12 @@ class LoadPlan {
     return find_by_name(files_.tensors(), order_, wanted, [this](const FoundTensor& tensor) { return name(tensor); });
   }
 
-  /// Every field must be equal, but for what loading translates: the convention of RoPE, gains with or without their 1, positions that the
-  /// model does not need, and a head that the files say is not tied although it is an equal copy of the embedding.
+  /// Every field must be equal, but for what is translated, and a head that the files say is not tied although it is an equal copy of the
+  /// embedding.
   void require_fitting_config() {
     Config& file = model_.config;
-    Config adapted = file;
-    if (file.rotary() && target_.rotary()) adapted.position = target_.position;
-    adapted.norm_gain_offset = target_.norm_gain_offset;
-    adapted.max_seq_len = (std::min)(file.max_seq_len, target_.max_seq_len);
-    if (target_.tie_embeddings && !file.tie_embeddings && has_equal_head()) adapted.tie_embeddings = file.tie_embeddings = true;
-    const std::string differences = config_differences(adapted, "the file", target_, "the model");
+    if (target_.tie_embeddings && !file.tie_embeddings && has_equal_head()) file.tie_embeddings = true;
+    const std::string differences = config_differences(translated(file, target_), "the file", target_, "the model");
     if (!differences.empty())
       throw ConfigError(concat("llm::load: ", path_, ": is of another config: ", differences,
                                " (hint: inspect --emit-config NAME writes the file's config as a header)"));

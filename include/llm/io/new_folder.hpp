@@ -19,6 +19,7 @@ class NewFolder {
     if (!path_.has_filename()) path_ = path_.parent_path();  // "a/b/"
     std::error_code error;
     const bool exists = std::filesystem::exists(std::filesystem::symlink_status(path_, error));
+    error.clear();  // a missing folder counts as one
     if (exists && !std::filesystem::is_directory(path_, error)) fail("there is a file of this name");
     if (exists && !std::filesystem::is_empty(path_, error)) fail("the folder is not empty, and nothing in it is overwritten");
     temporary_ = path_;

@@ -41,6 +41,21 @@ inline constexpr std::string_view family_names[] = {"llama",       "mistral",   
 
 constexpr std::string_view to_string(Family family) { return detail::family_names[static_cast<std::size_t>(family)]; }
 
+/// "half-split (Hugging Face)": which dimensions of a head a rotation pairs, and whose files are like that.
+constexpr std::string_view rope_convention(Position position) {
+  switch (position) {
+    case Position::rope_half:
+      return "half-split (Hugging Face)";
+    case Position::rope_interleaved:
+      return "interleaved (GGUF llama, Meta)";
+    case Position::learned:
+      return "none, positions are learned";
+    case Position::none:
+      return "none";
+  }
+  return "?";
+}
+
 /// A model as its file describes it.
 struct PublishedConfig {
   Config config;

@@ -161,4 +161,9 @@ TEST_CASE("A folder that holds something is left as it is, and a refused export 
   CHECK_FALSE(fs::exists(folder / "empty.tmp"));
   llm::save_hf_directory(folder / "a/b/c/", model);
   CHECK(fs::exists(folder / "a/b/c/model.safetensors"));
+  const fs::path before_this = fs::current_path();
+  fs::current_path(folder.path());
+  CHECK_NOTHROW(llm::save_hf_directory("here", model));
+  fs::current_path(before_this);
+  CHECK(fs::exists(folder / "here/config.json"));
 }
