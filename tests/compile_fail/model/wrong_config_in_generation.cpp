@@ -4,8 +4,8 @@
 #include <vector>
 
 #include <llm/backend/reference/reference.hpp>
-#include <llm/generate/prompt_batch.hpp>
 #include <llm/generate/generate.hpp>
+#include <llm/generate/prompt_batch.hpp>
 #include <llm/model.hpp>
 #include <llm/text.hpp>
 #include <llm/train/checkpoint.hpp>

@@ -1,6 +1,6 @@
 // The second half of an MLP with a weight of another element type.
-// expect: llm::gated_linear\(kind, gate \[\.\.\., K\], up \[\.\.\., K\], weight \[N, K\], bias \[N\]\): all must be tensors of the same element
-// type and backend
+// expect: llm::gated_linear\(kind, gate \[\.\.\., K\], up \[\.\.\., K\], weight \[N, K\], bias \[N\]\): all must be tensors
+// expect: of the same element type and backend
 #include <llm/backend/reference/reference.hpp>
 #include <llm/ops/activation_linear.hpp>
 
