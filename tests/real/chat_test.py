@@ -8,8 +8,13 @@ import sys
 CHAT, MODEL = sys.argv[1:3]
 
 
+# Rounded activations give this small model other answers (llama.cpp's, too, word for word); what is tested is the conversation.
+ENVIRONMENT = dict(os.environ, LLM_ACTIVATIONS="f32")
+
+
 def start(*options):
-    return subprocess.Popen([CHAT, MODEL, "--temperature", "0", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen([CHAT, MODEL, "--temperature", "0", *options], env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
 
 
 def main():

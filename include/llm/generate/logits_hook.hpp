@@ -12,7 +12,7 @@ namespace llm {
 /// Any callable f(std::span<float> logits, std::span<const std::int32_t> ids): it may change the logits [V] of the next token before that
 /// is drawn, such as to -inf for a token that must not come; `ids` are the prompt and the tokens so far. Called once for each token drawn,
 /// in their order. What it throws passes through, and the token is not drawn. Copies share the callable. (std::function would cost every
-/// program that includes a model the time of <functional>.)
+/// program that includes a model the time of its header.)
 class LogitsHook {
  public:
   LogitsHook() = default;
