@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <llm/autograd/gradient.hpp>
+#include <llm/backend/concept.hpp>
 #include <llm/ops/check.hpp>
 
 namespace llm {
