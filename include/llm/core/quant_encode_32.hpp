@@ -2,7 +2,6 @@
 // Source: the meaning of the formats in github.com/ggml-org/ggml, and the Python package gguf (quants.py), which computes as here.
 #pragma once
 
-#include <cfloat>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +13,6 @@
 #include <llm/detail/platform.hpp>
 
 namespace llm::detail::quant {
-
-/// One over a scale, or 0 where that is no finite number: such a scale is 0 or below the smallest f16, and so are its values.
-inline float inverse_of(float scale) { return std::fabs(scale) < FLT_MIN ? 0.0f : 1.0f / scale; }
 
 /// A scale as the format stores it. Throws NumericError when it is no finite f16.
 inline f16 stored_scale(DType format, float scale) {
@@ -43,12 +39,13 @@ inline void pack_fifth_bits(const std::uint8_t* q, std::byte* out) {
 template <int Half>
 f16 levels_around_zero(DType format, const float* x, std::uint8_t* q) {
   const float scale = extreme_of(x, 32) / -static_cast<float>(Half);
+  const f16 stored = stored_scale(format, scale);
   const float inverse = inverse_of(scale);
   for (int i = 0; i < 32; ++i) {
     const auto level = static_cast<int>(rounded(x[i] * inverse) + (Half + 0.5f));
     q[i] = static_cast<std::uint8_t>(level < 2 * Half ? level : 2 * Half - 1);
   }
-  return stored_scale(format, scale);
+  return stored;
 }
 
 /// q4_1 and q5_1: values are scale * q + minimum.
@@ -57,12 +54,12 @@ void levels_above_minimum(DType format, const float* x, std::uint8_t* q, f16& sc
   float low = x[0], high = x[0];
   for (int i = 1; i < 32; ++i) low = x[i] < low ? x[i] : low, high = x[i] > high ? x[i] : high;
   const float scale = (high - low) / static_cast<float>(Highest), inverse = inverse_of(scale);
+  scale_out = stored_scale(format, scale);  // first: beyond f16 high - low may be infinite
+  minimum_out = stored_scale(format, low);
   for (int i = 0; i < 32; ++i) {
     const auto level = static_cast<int>(rounded((x[i] - low) * inverse) + 0.5f);
     q[i] = static_cast<std::uint8_t>(level < Highest ? level : Highest);
   }
-  scale_out = stored_scale(format, scale);
-  minimum_out = stored_scale(format, low);
 }
 
 inline void encode_q4_0(const float* x, std::byte* out) {

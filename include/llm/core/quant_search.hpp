@@ -1,12 +1,16 @@
 // The search for scales and minima of the formats with blocks of 256: least squares over groups of 16 or 32 values.
 #pragma once
 
+#include <cfloat>
 #include <cmath>
 #include <cstdint>
 
 #include <llm/detail/platform.hpp>
 
 namespace llm::detail::quant {
+
+/// One over a scale, or 0 where that is no finite number: such a scale is 0 or below the smallest f16, and so are its values.
+inline float inverse_of(float scale) { return std::fabs(scale) < FLT_MIN ? 0.0f : 1.0f / scale; }
 
 /// The largest magnitude.
 inline float largest_of(const float* x, int n) {
@@ -50,7 +54,7 @@ struct Line {
 /// Sum of (x - line(q))^2 with the best q for this line.
 template <int N>
 float squared_error(const float* x, Line line, Levels levels) {
-  const float inverse = line.scale == 0 ? 0 : 1 / line.scale;
+  const float inverse = inverse_of(line.scale);
   LaneSum sum;
   for (int i = 0; i < N; i += 8)
     for (int l = 0; l < 8; ++l) {
@@ -63,7 +67,7 @@ float squared_error(const float* x, Line line, Levels levels) {
 
 template <int N>
 void levels_of(const float* x, Line line, Levels levels, float* q) {
-  const float inverse = line.scale == 0 ? 0 : 1 / line.scale;
+  const float inverse = inverse_of(line.scale);
   for (int i = 0; i < N; ++i) q[i] = nearest((x[i] - line.offset) * inverse, levels);
 }
 
@@ -73,7 +77,7 @@ struct Moments {
   double q = 0, qq = 0, xq = 0, x = 0, xx = 0;
 
   Moments(const float* values, Line line, Levels levels) {
-    const float inverse = line.scale == 0 ? 0 : 1 / line.scale;
+    const float inverse = inverse_of(line.scale);
     LaneSum s_q, s_qq, s_xq, s_x, s_xx;
     for (int i = 0; i < N; i += 8)
       for (int l = 0; l < 8; ++l) {
