@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include <llm/autograd/gradient_check.hpp>
 #include <llm/configs/mistral.hpp>
 #include <llm/configs/olmoe.hpp>
 #include <llm/configs/qwen1_5_moe.hpp>
@@ -13,8 +12,13 @@
 #include <llm/model/freeze.hpp>
 #include <llm/train/adamw.hpp>
 #include <support/catch.hpp>
+#include <support/lively_model.hpp>
 
 namespace {
+
+using llm_test::check_gradients;
+using llm_test::lively;
+using llm_test::two_rows;
 
 using llm::Config;
 
@@ -74,36 +78,6 @@ inline constexpr Config parallel = [] {
   return c;
 }();
 
-template <class Model>
-typename Model::Ids ids() {
-  return Model::Ids::from(std::vector<llm::Token>{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}, {2, 6});
-}
-
-/// Weights large enough that a wrong gradient shows.
-template <class Model>
-Model lively() {
-  auto model = Model::random(5);
-  std::uint64_t stream = 0;
-  model.for_each_parameter([&](auto& p) {
-    auto values = p.tensor().to_vector();
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<typename Model::T>(values[i] + 0.3 * llm::normal_at(9, stream, i));
-    p.tensor().assign(values);
-    ++stream;
-  });
-  return model;
-}
-
-template <class Model>
-void check_gradients(Model& model) {
-  model.for_each_parameter([&](auto& p) {
-    const auto result = llm::check_gradient([&] { return model.loss(ids<Model>(), ids<Model>()); }, p.tensor());
-    INFO(p.name() << ": " << result.where);
-    CHECK(result.worst < 1e-8);
-  });
-  model.for_each_parameter([](auto& p) { p.tensor().clear_grad(); });
-}
-
 /// Losses of some steps, with or without recompute.
 template <class Model>
 std::vector<double> train(Model& model, int steps, bool recompute) {
@@ -113,7 +87,7 @@ std::vector<double> train(Model& model, int steps, bool recompute) {
   options.recompute = recompute;
   for (int step = 0; step < steps; ++step) {
     llm::Tape tape;
-    const auto loss = model.loss(ids<Model>(), llm::shift_labels(ids<Model>()), options);
+    const auto loss = model.loss(two_rows<Model>(), llm::shift_labels(two_rows<Model>()), options);
     losses.push_back(static_cast<double>(loss.item()));
     tape.backward(loss);
     optimizer.step(0.02);
@@ -124,8 +98,8 @@ std::vector<double> train(Model& model, int steps, bool recompute) {
 /// One token after the other through the cache, and all at once after two, give the logits of the whole.
 template <class Model>
 void check_decoding(const Model& model, double tolerance) {
-  const auto whole = model(ids<Model>()).to_vector();
-  const auto all = ids<Model>().to_vector();
+  const auto whole = model(two_rows<Model>()).to_vector();
+  const auto all = two_rows<Model>().to_vector();
   constexpr auto V = static_cast<std::size_t>(Model::V);
   typename Model::Cache cache(2);
   for (std::size_t t = 0; t < 6; ++t) {
@@ -156,11 +130,11 @@ void check_frozen() {
   using Model = llm::LLM<C>;
   const auto model = lively<Model>();
   const auto frozen = llm::freeze(model);
-  const auto logits = model(ids<Model>()).to_vector();
-  CHECK(frozen(ids<Model>()).to_vector() == logits);
+  const auto logits = model(two_rows<Model>()).to_vector();
+  CHECK(frozen(two_rows<Model>()).to_vector() == logits);
   check_decoding(frozen, 1e-4);
   llm::set_num_threads(1);
-  CHECK(frozen(ids<Model>()).to_vector() == logits);
+  CHECK(frozen(two_rows<Model>()).to_vector() == logits);
   llm::set_num_threads(0);
 }
 

@@ -3,13 +3,17 @@
 #include <utility>
 #include <vector>
 
-#include <llm/autograd/gradient_check.hpp>
 #include <llm/backend/reference/reference.hpp>
 #include <llm/model/llm.hpp>
 #include <llm/train/adamw.hpp>
 #include <support/catch.hpp>
+#include <support/lively_model.hpp>
 
 namespace {
+
+using llm_test::check_gradients;
+using llm_test::lively;
+using llm_test::two_rows;
 
 /// Mix i of 24: every position with every MLP and both norms; KV heads (MQA, GQA, MHA) and norm placement turn with them, so that every
 /// pair of choices occurs.
@@ -45,39 +49,10 @@ template <int I>
 inline constexpr llm::Config mixture = mix(I);
 
 template <class Model>
-typename Model::Ids ids() {
-  return Model::Ids::from(std::vector<llm::Token>{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}, {2, 6});
-}
-
-/// Weights large enough that a wrong gradient shows.
-template <class Model>
-Model lively() {
-  auto model = Model::random(5);
-  std::uint64_t stream = 0;
-  model.for_each_parameter([&](auto& p) {
-    std::vector<double> values = p.tensor().to_vector();
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] += 0.3 * llm::normal_at(9, stream, i);
-    p.tensor().assign(values);
-    ++stream;
-  });
-  return model;
-}
-
-template <class Model>
 void check_count(const Model& model) {
   std::int64_t total = 0;
   model.for_each_parameter([&](const auto& p) { total += p.numel(); });
   CHECK(total == Model::parameter_count);
-}
-
-template <class Model>
-void check_gradients(Model& model) {
-  model.for_each_parameter([&](auto& p) {
-    const auto result = llm::check_gradient([&] { return model.loss(ids<Model>(), ids<Model>()); }, p.tensor());
-    INFO(p.name() << ": " << result.where);
-    CHECK(result.worst < 1e-8);
-  });
-  model.for_each_parameter([](auto& p) { p.tensor().clear_grad(); });
 }
 
 template <class Model>
@@ -86,7 +61,7 @@ void check_training(Model& model) {
   std::vector<double> losses;
   for (int step = 0; step < 30; ++step) {
     llm::Tape tape;
-    const auto loss = model.loss(ids<Model>(), llm::shift_labels(ids<Model>()));
+    const auto loss = model.loss(two_rows<Model>(), llm::shift_labels(two_rows<Model>()));
     losses.push_back(loss.item());
     tape.backward(loss);
     optimizer.step(0.02);
@@ -97,8 +72,8 @@ void check_training(Model& model) {
 /// One token after the other through the cache gives the logits of the whole.
 template <class Model>
 void check_decoding(const Model& model) {
-  const auto whole = model(ids<Model>()).to_vector();
-  const auto all = ids<Model>().to_vector();
+  const auto whole = model(two_rows<Model>()).to_vector();
+  const auto all = two_rows<Model>().to_vector();
   typename Model::Cache cache(2);
   for (std::size_t t = 0; t < 6; ++t) {
     const auto logits = model.last_logits(Model::Ids::from(std::vector<llm::Token>{all[t], all[6 + t]}, {2, 1}), cache).to_vector();
