@@ -15,6 +15,7 @@
 
 #include "support/chat_loop.hpp"
 #include "support/published_models.hpp"
+#include "support/sampling_options.hpp"
 
 namespace {
 
@@ -66,13 +67,7 @@ int main(int argc, char** argv) {
   app.add_option("--system", o.loop.system, "what the model is told first");
   app.add_option("--context", o.context, "tokens that the conversation may have; it takes memory")->check(CLI::PositiveNumber);
   app.add_option("--max-new-tokens", g.max_new_tokens, "of an answer; -1: as many as fit the context");
-  app.add_option("--temperature", g.temperature, "below 1 sharper, above 1 flatter; 0: always the most probable");
-  app.add_option("--top-k", g.top_k, "only the k most probable; 0: off");
-  app.add_option("--top-p", g.top_p, "only the most probable that sum to p; 1: off");
-  app.add_option("--min-p", g.min_p, "only those at least p times as probable as the first; 0: off");
-  app.add_option("--repetition-penalty", g.repetition_penalty, "above 1: fewer repetitions");
-  app.add_option("--seed", g.seed, "same seed, same answers");
-  app.add_option("--stop", g.stop.strings, "ends an answer before this string; may be given several times")->allow_extra_args(false);
+  examples::add_sampling_options(app, g);
   app.add_flag("--show-special", g.show_special, "shows special tokens as they are spelled");
   app.add_flag("--timings", o.loop.timings, "prints how fast prompt and answer were computed, and what was kept from before");
   app.add_option("--threads", o.threads, "0: all cores")->check(CLI::NonNegativeNumber);

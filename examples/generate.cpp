@@ -20,6 +20,7 @@
 #endif
 #include "support/progress.hpp"
 #include "support/published_models.hpp"
+#include "support/sampling_options.hpp"
 #include "support/terminal.hpp"
 
 namespace {
@@ -103,13 +104,7 @@ int main(int argc, char** argv) {
   app.add_option("--prompt", o.prompt, "the text to continue")->required();
   app.add_option("--max-new-tokens", g.max_new_tokens,
                  "tokens to add, of trained models characters; -1: as many as fit the model's context");
-  app.add_option("--temperature", g.temperature, "below 1 sharper, above 1 flatter; 0: always the most probable");
-  app.add_option("--top-k", g.top_k, "only the k most probable; 0: off");
-  app.add_option("--top-p", g.top_p, "only the most probable that sum to p; 1: off");
-  app.add_option("--min-p", g.min_p, "only those at least p times as probable as the first; 0: off");
-  app.add_option("--repetition-penalty", g.repetition_penalty, "above 1: fewer repetitions");
-  app.add_option("--seed", g.seed, "same seed, same text");
-  app.add_option("--stop", g.stop.strings, "ends the text before this string; may be given several times")->allow_extra_args(false);
+  examples::add_sampling_options(app, g);
   app.add_option("--threads", o.threads, "0: all cores")->check(CLI::NonNegativeNumber);
   CLI11_PARSE(app, argc, argv);
   try {
