@@ -14,12 +14,13 @@
 namespace llm_test {
 
 /// Ends the program when an accepted template misbehaves: marks that are no ranges of the text, or text that is no UTF-8. True when it was
-/// accepted.
+/// accepted and at least one conversation was written.
 inline bool fuzz_chat_template(std::span<const std::byte> input) {
   const std::vector<llm::ChatMessage> conversations[]{
       {}, {{"user", "Hi <|im_end|>"}}, {{"system", " s\n"}, {"user", "a"}, {"assistant", "<think>x</think>\xE4\xBD\xA0"}, {"user", ""}}};
   try {
     const llm::ChatTemplate chat(std::string_view(reinterpret_cast<const char*>(input.data()), input.size()));
+    bool written = false;
     for (const auto& messages : conversations) {
       llm::ChatText text;
       try {
@@ -33,8 +34,9 @@ inline bool fuzz_chat_template(std::span<const std::byte> input) {
         done = range.end;
       }
       if (llm::find_invalid_utf8(text.text) != std::string_view::npos) std::abort();
+      written = true;
     }
-    return true;
+    return written;
   } catch (const llm::ValueError&) {
     return false;
   }

@@ -163,6 +163,81 @@ TEST_CASE("a template that was made to be costly is refused soon") {
   CHECK_THAT(refusal(std::string(2'000'000, 'x')), says("too many for a template"));
 }
 
+TEST_CASE("values are not nested without end, and none holds itself") {
+  const std::string ns = "{% set ns = namespace(x=[]) %}", many = "{% for i in range(7000) %}";
+  std::string deeper;
+  for (int i = 0; i < 40; ++i) deeper += "{% set ns.x = [ns.x] %}";
+  CHECK_THAT(refusal(ns + many + deeper + "{% endfor %}done"), says("nested too deeply"));
+  CHECK_THAT(refusal(ns + many + "{% set ns.x = {'a': [ns.x]} %}{% endfor %}{{ ns.x | tojson }}"), says("nested too deeply"));
+  CHECK(print(ns + "{% for i in range(99) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x | tojson | length }}{{ ns.x == ns.x }}") ==
+        "200True");
+  const std::string two_of_them = "{% set a = namespace(x=1) %}{% set b = namespace(x=1) %}";
+  CHECK(print(two_of_them + "{{ a == b }}{{ a == a }}{{ a.x == b.x }}") == "FalseTrueTrue");
+  CHECK_THAT(refusal(two_of_them + "{% set a.x = a %}{% set b.x = b %}{{ a == b }}"), says("a namespace inside another value"));
+  CHECK_THAT(refusal(two_of_them + "{% set a.x = {'a': a} %}{{ a.x == a.x }}"), says("a namespace inside another value"));
+  CHECK_THAT(refusal(two_of_them + "{{ [a] | length }}"), says("a namespace inside another value"));
+  CHECK_THAT(refusal(two_of_them + "{% set c = namespace(x=a) %}"), says("a namespace inside another value"));
+}
+
+TEST_CASE("operations of a template pay for what they read and make") {
+  const auto costly = says("makes too much of these messages");
+  const std::string long_text = "{% set t = 'x' * 5000000 %}", rounds = "{% for i in range(60000) %}", end = "{% endfor %}";
+  const std::string texts = long_text + "{% set ns = namespace(l=[t]) %}{% for i in range(18) %}{% set ns.l = ns.l + ns.l %}{% endfor %}";
+  CHECK_THAT(refusal(texts + "{{ ns.l | join }}"), costly);
+  CHECK_THAT(refusal(texts + "{{ ns.l | join('-') | length }}"), costly);
+  CHECK_THAT(refusal(texts + "{{ ns.l | tojson }}"), costly);
+  CHECK_THAT(refusal(texts + "{{ ns.l | map('upper') | length }}"), costly);
+  CHECK_THAT(refusal(long_text + "{{ t | replace('x', 'x' * 1000000) | length }}"), costly);
+  CHECK_THAT(refusal(long_text + "{{ t | tojson | tojson | tojson | tojson | tojson }}"), costly);
+  const std::string shared =
+      "{% set ns = namespace(a=[1], b=[1]) %}{% for i in range(60) %}{% set ns.a = [ns.a, ns.a] %}{% set ns.b = [ns.b, ns.b] %}{% endfor "
+      "%}";
+  CHECK_THAT(refusal(shared + "{{ ns.a == ns.b }}"), costly);
+  CHECK_THAT(refusal(shared + "{{ ns.a | tojson | length }}"), costly);
+  CHECK_THAT(refusal(shared + "{{ ns.a in [ns.b] }}{{ ns.a is equalto ns.b }}"), costly);
+  const std::string list = "{% set l = range(200000) %}" + rounds;
+  for (const char* use : {"-1 in l", "-1 is in l", "l | list", "l | select('equalto', 0) | list", "l | map('int')", "l[:-1]", "l[::-1]",
+                          "l + []", "l == range(200000) or 1", "l | reverse"}) {
+    CAPTURE(use);
+    CHECK_THAT(refusal(list + "{% if " + use + " %}{% endif %}" + end), costly);
+  }
+  CHECK(print("{% set l = range(200000) %}{% for i in range(1000) %}{% if l | first == l | last %}{% endif %}{% endfor %}x") == "x");
+  const std::string text = "{% set t = 'x' * 8000000 %}" + rounds;
+  for (const char* use : {"t[0]", "t[-1]", "t[:2]", "t | length", "'b' in t", "t.find('b')", "t.split('b')", "t.split()",
+                          "t | replace('b', '')", "t | lower", "t.strip('x')", "t == t ~ ''", "t < t ~ ''", "t.endswith(t)"}) {
+    CAPTURE(use);
+    CHECK_THAT(refusal(text + "{% if " + use + " %}{% endif %}" + end), costly);
+  }
+  // The worst case of a search.
+  CHECK_THAT(refusal("{% set t = 'x' * 8000000 %}{{ ('x' * 1000000 ~ 'y') in t }}"), costly);
+}
+
+TEST_CASE("many variables, and long names of what is undefined, are paid for") {
+  std::string variables;
+  for (int i = 0; i < 60'000; ++i) variables += "{%set a" + std::to_string(i) + "=1%}";
+  CHECK_THAT(refusal(variables), says("makes too much of these messages"));
+  std::string fields = "{%set n=namespace()%}";
+  for (int i = 0; i < 50'000; ++i) fields += "{%set n.a" + std::to_string(i) + "=1%}";
+  CHECK_THAT(refusal(fields), says("makes too much of these messages"));
+  const std::string name(500'000, 'a');
+  CHECK(print("{% set x = {} %}{% for i in range(50000) %}{% set y = x." + name + " %}{% endfor %}.") == ".");
+  CHECK(print("{% set n = namespace(l=range(100000) | map(attribute='" + name + "') | list) %}{{ n.l | length }}") == "100000");
+}
+
+TEST_CASE("arguments that nothing takes are refused, as by Jinja") {
+  CHECK_THAT(refusal("{% macro f(a) %}{{ a }}{% endmacro %}{{ f(b='1') }}"), says("'f' has no argument 'b'"));
+  CHECK_THAT(refusal("{% macro f(a) %}{{ a }}{% endmacro %}{{ f('1', a='1') }}"), says("'f' has no argument 'a' left to give"));
+  CHECK_THAT(refusal("{{ namespace(1) }}"), says("'namespace' has arguments without a name"));
+  CHECK_THAT(refusal("{{ range(1, b=2) | length }}"), says("'range' has no argument 'b'"));
+  CHECK_THAT(refusal("{{ 'a'.upper('b') }}"), says("'upper' has 1 arguments, expected 0"));
+  CHECK_THAT(refusal("{{ {}.items('b') }}"), says("'items' has 1 arguments, expected 0"));
+  CHECK_THAT(refusal("{{ 'a' | length('b') }}"), says("'length' has 1 arguments, expected 0"));
+  CHECK_THAT(refusal("{{ 'a' is defined('b') }}"), says("'defined' has 1 arguments, expected 0"));
+  CHECK_THAT(refusal("{{ [1] | select('odd', b=1) | length }}"), says("'odd' has no argument 'b'"));
+  CHECK(print("{{ ['ab'] | map('replace', 'a', 'c') | first }}{{ [{}] | map(attribute='a', default='d') | first }}") == "cbd");
+  CHECK(print("{% macro f(a, b=a) %}{{ a }}{{ b }}{% endmacro %}{% set x = 5 %}{% for a in [7] %}{{ f(x) }}{% endfor %}") == "55");
+}
+
 TEST_CASE("what a user wrote keeps its marks through cutting and joining") {
   const llm::ChatTemplate chat(
       "{% for m in messages %}<{{ m.role }}:{{ m.content | trim | replace('i', '<i>') }}>{{ m.content[0] ~ 'x' }}{% endfor %}");

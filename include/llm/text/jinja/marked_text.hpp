@@ -24,6 +24,8 @@ class MarkedText {
   std::string_view bytes() const { return bytes_; }
   std::size_t size() const { return bytes_.size(); }
   const std::vector<TextRange>& plain() const { return plain_; }
+  /// What a copy takes, in bytes.
+  std::size_t weight() const { return bytes_.size() + sizeof(TextRange) * plain_.size(); }
 
   void mark_all() {
     plain_.clear();

@@ -15,7 +15,6 @@
 #include <llm/core/error.hpp>
 #include <llm/text/jinja/marked_text.hpp>
 #include <llm/text/jinja/syntax.hpp>
-#include <llm/text/utf8.hpp>
 
 namespace llm::detail::jinja {
 
@@ -27,6 +26,8 @@ class Dict {
  public:
   const Value* find(std::string_view key) const;
   void set(std::string_view key, Value value);
+  /// What find() or set() of a key costs at most.
+  std::size_t cost_of(std::string_view key) const;
   const std::vector<std::pair<std::string, Value>>& items() const { return items_; }
 
  private:
@@ -34,21 +35,20 @@ class Dict {
 };
 
 /// A variable that was never set; it prints as nothing.
-struct Undefined {
-  std::string name;
-};
+struct Undefined {};
 struct None {};
-/// What namespace() gives: the only thing that a template can change.
+/// What namespace() gives: the only thing that a template can change. It stands in variables only, never inside a value, so that no value
+/// holds itself.
 struct Namespace {
   std::shared_ptr<Dict> fields;
 };
-/// Something to call: a macro of the template, else a function by its name.
+/// Something to call: a macro of the template, else a function by its name, which is a literal.
 struct Function {
-  std::string name;
+  std::string_view name;
   const Statement* macro = nullptr;
 };
 
-/// Copies share what they hold.
+/// Copies share what they hold. Lists and dictionaries are at most max_depth deep in each other, so that walks over them may recurse.
 class Value {
  public:
   using Held = std::variant<Undefined, None, bool, std::int64_t, std::shared_ptr<const MarkedText>, std::shared_ptr<const List>,
@@ -60,10 +60,12 @@ class Value {
   explicit Value(std::int64_t integer) : held_(integer) {}
   explicit Value(MarkedText text) : held_(std::make_shared<const MarkedText>(std::move(text))) {}
   explicit Value(std::string text) : Value(MarkedText(std::move(text))) {}
-  explicit Value(List list) : held_(std::make_shared<const List>(std::move(list))) {}
-  explicit Value(Dict dict) : held_(std::make_shared<const Dict>(std::move(dict))) {}
+  explicit Value(List list);
+  explicit Value(Dict dict);
   explicit Value(Namespace space) : held_(std::move(space)) {}
-  explicit Value(Function function) : held_(std::move(function)) {}
+  explicit Value(Function function) : held_(function) {}
+
+  static constexpr int max_depth = 100;
 
   bool is_undefined() const { return std::holds_alternative<Undefined>(held_); }
   bool is_none() const { return std::holds_alternative<None>(held_); }
@@ -101,9 +103,19 @@ class Value {
     return names[held_.index()];
   }
 
-  friend bool operator==(const Value& a, const Value& b);
+  /// The place in Held of what is held.
+  std::size_t kind() const { return held_.index(); }
+  /// What must hold of an element of a list, or a field of a dictionary or a namespace. Throws ValueError.
+  void check_can_be_inside() const {
+    if (fields() != nullptr) throw ValueError("llm::ChatTemplate: a namespace inside another value");
+    if (depth_ >= max_depth) throw ValueError("llm::ChatTemplate: a value is nested too deeply");
+  }
 
  private:
+  void put_inside(const Value& element) {
+    element.check_can_be_inside();
+    depth_ = (std::max)(depth_, element.depth_ + 1);
+  }
   template <class T>
   const T* get() const {
     const auto* held = std::get_if<std::shared_ptr<const T>>(&held_);
@@ -111,8 +123,10 @@ class Value {
   }
 
   Held held_;
+  int depth_ = 0;  // of a list or a dictionary: how many are inside each other in it
 };
 
+inline std::size_t Dict::cost_of(std::string_view key) const { return items_.size() * (1 + key.size() / 16) / 4; }
 inline const Value* Dict::find(std::string_view key) const {
   for (const auto& [name, value] : items_)
     if (name == key) return &value;
@@ -124,73 +138,13 @@ inline void Dict::set(std::string_view key, Value value) {
   items_.emplace_back(std::string(key), std::move(value));
 }
 
-inline bool operator==(const Value& a, const Value& b) {
-  if (const auto left = a.integer(), right = b.integer(); left && right) return *left == *right;
-  if (a.held_.index() != b.held_.index()) return false;
-  if (const MarkedText* text = a.text()) return text->bytes() == b.text()->bytes();
-  if (const List* list = a.list()) return *list == *b.list();
-  if (const Dict* dict = a.dict()) {
-    const auto is_in_b = [&](const auto& item) {
-      const Value* other = b.dict()->find(item.first);
-      return other != nullptr && *other == item.second;
-    };
-    return dict->items().size() == b.dict()->items().size() && std::all_of(dict->items().begin(), dict->items().end(), is_in_b);
-  }
-  return a.is_none() || a.is_undefined();
+inline Value::Value(List list) {
+  for (const Value& element : list) put_inside(element);
+  held_ = std::make_shared<const List>(std::move(list));
 }
-
-/// Characters are what Python counts in a text; `at` is where each begins, and the end.
-inline std::vector<std::size_t> characters_of(const MarkedText& text) {
-  std::vector<std::size_t> at;
-  at.reserve(text.size() + 1);
-  for (std::size_t i = 0; i < text.size(); i += read_utf8(text.bytes(), i).length) at.push_back(i);
-  at.push_back(text.size());
-  return at;
-}
-
-/// As Python's json.dumps(value, ensure_ascii=False), appended.
-inline void append_json(MarkedText& out, const Value& value) {
-  const auto put = [&](std::string text) { out += MarkedText(std::move(text)); };
-  const auto put_text = [&](const MarkedText& text) {
-    put("\"");
-    std::size_t done = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const auto c = static_cast<unsigned char>(text.bytes()[i]);
-      if (c >= 0x20 && c != '"' && c != '\\') continue;
-      out += text.substr(done, i - done);
-      done = i + 1;
-      constexpr std::string_view special = "\"\\\n\r\t\b\f", letters = "\"\\nrtbf";
-      const auto which = special.find(static_cast<char>(c));
-      constexpr std::string_view hex = "0123456789abcdef";
-      put(which != std::string_view::npos ? std::string{'\\', letters[which]} : std::string("\\u00") + hex[c >> 4] + hex[c & 15]);
-    }
-    out += text.substr(done);
-    put("\"");
-  };
-  const char* separator = "";
-  if (value.is_none()) return put("null");
-  if (const bool* flag = value.boolean()) return put(*flag ? "true" : "false");
-  if (const auto number = value.integer()) return put(std::to_string(*number));
-  if (const MarkedText* text = value.text()) return put_text(*text);
-  if (const List* list = value.list()) {
-    put("[");
-    for (const Value& element : *list) {
-      put(std::exchange(separator, ", "));
-      append_json(out, element);
-    }
-    return put("]");
-  }
-  if (const Dict* dict = value.dict(); dict != nullptr && value.fields() == nullptr) {
-    put("{");
-    for (const auto& [key, element] : dict->items()) {
-      put(std::exchange(separator, ", "));
-      put_text(MarkedText(key));
-      put(": ");
-      append_json(out, element);
-    }
-    return put("}");
-  }
-  throw ValueError(concat("llm::ChatTemplate: ", value.type_name(), " has no JSON"));
+inline Value::Value(Dict dict) {
+  for (const auto& item : dict.items()) put_inside(item.second);
+  held_ = std::make_shared<const Dict>(std::move(dict));
 }
 
 /// How a value prints; a list or a dictionary has no form that a template should rely on, and is refused.
