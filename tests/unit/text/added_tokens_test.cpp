@@ -57,6 +57,13 @@ TEST_CASE("in plain parts of a text nothing is special, whatever it spells") {
   CHECK(plain("a<w>", {{0, 4}}) == "a|<2>|");
   CHECK(plain("<s>", {}) == "<1>|");
   CHECK(cut(tokens, "<s>", false, false, {{0, 3}}) == "<s>|");
+  // The beginning of a message does not make another token of the template's.
+  const AddedTokens longer({{.id = 1, .content = "<s>", .special = true}, {.id = 3, .content = "<s>[INST]", .special = true}},
+                           Normalizer());
+  CHECK(cut(longer, "<s>[INST]", true, false, {{3, 9}}) == "<1>|[INST]|");
+  CHECK(cut(longer, "<s>[INST]", true, false, {{8, 9}}) == "<1>|[INST]|");
+  CHECK(cut(longer, "<s>[INST]", true, false, {{2, 3}}) == "<s>[INST]|");
+  CHECK(cut(longer, "<s>[INST]", true, false, {{9, 12}}) == "<3>|");
 }
 
 TEST_CASE("lstrip and rstrip take the white space around a token") {

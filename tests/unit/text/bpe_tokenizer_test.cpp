@@ -1,6 +1,7 @@
 // A whole byte-pair tokenizer: special tokens around a text, round trips, bad input, ids out of range, long texts in time.
 #include <llm/text/bpe/bpe_tokenizer.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -9,10 +10,13 @@
 #include <thread>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <llm/core/rng.hpp>
 #include <llm/tokenizer.hpp>
 
 #include <support/catch.hpp>
+#include <support/temporary_folder.hpp>
 #include <support/tokenizer_json.hpp>
 
 using llm::Tokenizer;
@@ -196,4 +200,52 @@ TEST_CASE("many threads may use one tokenizer") {
     });
   for (auto& thread : threads) thread.join();
   CHECK(right == std::vector<int>(4, 50));
+}
+
+/// A golden tokenizer whose added tokens are all looked for in the normalised text.
+static llm::BpeTokenizer with_normalized_tokens(const std::string& name) {
+  auto json = nlohmann::ordered_json::parse(llm_test::read_file(goldens + name + "/tokenizer.json"));
+  for (auto& token : json["added_tokens"]) token["normalized"] = true;
+  return tokenizer_of(json.dump());
+}
+
+TEST_CASE("special tokens of the normalised text are found beside plain parts, and not in them [bos]") {
+  for (const std::string& name : {std::string("tok_llama3"), std::string("tok_qwen")}) {
+    CAPTURE(name);
+    const auto raw = tokenizer_of(llm_test::read_file(goldens + name + "/tokenizer.json")), normalized = with_normalized_tokens(name);
+    const std::string mark = raw.added().all().back().content;
+    for (const std::string& user : {std::string("hi there"), "a " + mark + " e\u0301 \u00E9", std::string("\u0301x")}) {
+      const std::string text = mark + "user\n" + user + mark + mark + "e\u0301" + mark;
+      const std::size_t begin = mark.size() + 5;
+      const std::vector<llm::TextRange> plain{{begin, begin + user.size()}};
+      const Ids expected = raw.encode(text, {.add_special = false, .plain = plain});
+      CHECK(std::count(expected.begin(), expected.end(), raw.added().all().back().id) == 4);
+      CHECK(normalized.encode(text, {.add_special = false, .plain = plain}) == expected);
+    }
+  }
+}
+
+TEST_CASE("plain ranges follow a text through its normaliser") {
+  const auto shown = [](const llm::Normalizer& normalizer, const std::string& text, std::vector<llm::TextRange> plain) {
+    const llm::MarkedNormal out = normalizer.marked(text, std::move(plain));
+    CHECK(out.text == normalizer(text));
+    std::string marked = out.text;
+    for (auto range = out.plain.rbegin(); range != out.plain.rend(); ++range)
+      marked =
+          marked.substr(0, range->begin) + "(" + marked.substr(range->begin, range->end - range->begin) + ")" + marked.substr(range->end);
+    return marked;
+  };
+  using Prepend = llm::Normalizer::Prepend;
+  using Replace = llm::Normalizer::Replace;
+  const llm::Normalizer llama2({Prepend{"__"}, Replace{llm::TextPattern(std::string(" ")), "__"}});
+  CHECK(shown(llama2, "<s> hi </s>", {{4, 6}}) == "__<s>__(hi)__</s>");
+  CHECK(shown(llama2, "<s> a b </s>", {{3, 8}}) == "__<s>(__a__b__)</s>");
+  CHECK(shown(llama2, "ab", {{0, 1}}) == "__(a)b");
+  CHECK(shown(llama2, "", {}) == "");
+  const llm::Normalizer halves({Replace{llm::TextPattern(std::string("ab")), "c"}});
+  CHECK(shown(halves, "abababx", {{1, 2}, {4, 6}}) == "(c)c(c)x");
+  const llm::Normalizer nfc({llm::UnicodeForm::nfc});
+  CHECK(shown(nfc, "e\u0301 e\u0301 e\u0301", {{4, 7}}) == "\u00E9 (\u00E9) \u00E9");
+  CHECK(shown(nfc, "<s>e\u0301 x", {{4, 6}}) == "(<s>\u00E9) x");  // the e became another letter
+  CHECK(shown(nfc, "<s> e\u0301", {}) == "<s> \u00E9");
 }

@@ -56,8 +56,10 @@ class PrefixTree {
       }
     }
   }
-  /// The value of the longest string that stands at `at`, and its length; `none` when no string does.
-  std::pair<std::uint32_t, std::size_t> longest(std::string_view text, std::size_t at) const {
+  /// The value of the longest string that stands at `at` and for which counts(value, length) is true, and its length; `none` when no
+  /// string does.
+  template <class F>
+  std::pair<std::uint32_t, std::size_t> longest(std::string_view text, std::size_t at, F&& counts) const {
     std::pair<std::uint32_t, std::size_t> best{none, 0};
     std::uint32_t node = root_[static_cast<unsigned char>(text[at])];
     for (std::size_t size = 0; node != none && at + size < text.size();) {
@@ -66,7 +68,7 @@ class PrefixTree {
         continue;
       }
       ++size;
-      if (nodes_[node].value != none) best = {nodes_[node].value, size};
+      if (nodes_[node].value != none && counts(nodes_[node].value, size)) best = {nodes_[node].value, size};
       node = nodes_[node].child;
     }
     return best;
@@ -95,6 +97,14 @@ class SpecialPlaces {
     const auto next = std::upper_bound(plain_.begin(), plain_.end(), begin, [](std::size_t at, const TextRange& r) { return at < r.end; });
     return next != plain_.end() && next->begin < end;
   }
+  /// The plain ranges of [begin, end), counted from `begin`.
+  std::vector<TextRange> plain_in(std::size_t begin, std::size_t end) const {
+    std::vector<TextRange> inside;
+    auto next = std::upper_bound(plain_.begin(), plain_.end(), begin, [](std::size_t at, const TextRange& r) { return at < r.end; });
+    for (; next != plain_.end() && next->begin < end; ++next)
+      inside.push_back({(std::max)(next->begin, begin) - begin, (std::min)(next->end, end) - begin});
+    return inside;
+  }
 
  private:
   bool anywhere_;
@@ -119,6 +129,7 @@ class AddedTokens {
       forms_.push_back(token.normalized ? normalizer(token.content) : token.content);
       if (forms_.back().empty()) fail("is empty once it is normalised");
       (token.normalized ? normalized_ : raw_).insert(forms_.back(), static_cast<std::uint32_t>(i));
+      normalized_special_ = normalized_special_ || (token.normalized && token.special);
     }
   }
 
@@ -131,6 +142,8 @@ class AddedTokens {
     const auto found = by_content_.find(std::string(content));
     return found == by_content_.end() ? nullptr : &tokens_[found->second];
   }
+  /// Whether special tokens are looked for in normalised texts.
+  bool has_normalized_special() const { return normalized_special_; }
   /// How the token stands in a normalised text.
   const std::string& form(const AddedToken& token) const { return forms_[static_cast<std::size_t>(&token - tokens_.data())]; }
 
@@ -141,17 +154,15 @@ class AddedTokens {
     const detail::bpe::PrefixTree& tree = normalized ? normalized_ : raw_;
     std::size_t done = 0, white_until = 0;  // white space that a token has taken ends there
     for (std::size_t at = 0; at < text.size();) {
-      const auto [which, size] = tree.longest(text, at);
+      // What only looks like a special token may have another at its beginning, or inside of it.
+      const auto [which, size] = tree.longest(
+          text, at, [&](std::uint32_t token, std::size_t length) { return !tokens_[token].special || !special.is_plain(at, at + length); });
       if (which == detail::bpe::PrefixTree::none) {
         ++at;
         continue;
       }
       const AddedToken& token = tokens_[which];
       std::size_t begin = at, end = at + size;
-      if (token.special && special.is_plain(begin, end)) {
-        ++at;  // a token may begin inside of what only looks like one
-        continue;
-      }
       at = end;
       if ((token.special && special.none()) || (token.single_word && touches_word(text, begin, end))) continue;
       while (token.lstrip && begin > done && white_space_before(text, begin) > 0) begin -= white_space_before(text, begin);
@@ -189,6 +200,7 @@ class AddedTokens {
   std::vector<std::string> forms_;  // of each, in the same order
   std::unordered_map<std::string, std::size_t> by_content_;
   detail::bpe::PrefixTree raw_, normalized_;
+  bool normalized_special_ = false;
 };
 
 }  // namespace llm

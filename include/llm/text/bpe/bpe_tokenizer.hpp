@@ -74,9 +74,10 @@ class BpeTokenizer {
     added_.cut(
         text, false, special,
         [&](std::size_t begin, std::size_t end) {
-          const std::string normal = parts_.normalizer(text.substr(begin, end - begin));
-          // Normalising may move letters, and then nobody can say which were plain: in such a piece all are.
-          const SpecialPlaces in_normal(options.parse_special && !special.is_plain(begin, end));
+          std::vector<TextRange> plain;
+          if (options.parse_special && added_.has_normalized_special()) plain = special.plain_in(begin, end);
+          const std::string normal = normalized(text.substr(begin, end - begin), plain);
+          const SpecialPlaces in_normal(options.parse_special, plain);
           added_.cut(
               normal, true, in_normal,
               [&](std::size_t from, std::size_t to) {
@@ -157,6 +158,14 @@ class BpeTokenizer {
     if (const std::size_t at = find_invalid_utf8(text); at != std::string_view::npos)
       throw ValueError(detail::concat("llm::Tokenizer::encode: the text is not valid UTF-8 at byte ", at,
                                       " (hint: llm::Utf8Stream replaces what is no UTF-8)"));
+  }
+
+  /// The normalised text; `plain` is turned into its ranges.
+  std::string normalized(std::string_view text, std::vector<TextRange>& plain) const {
+    if (plain.empty()) return parts_.normalizer(text);
+    MarkedNormal normal = parts_.normalizer.marked(text, plain);
+    plain = std::move(normal.plain);
+    return std::move(normal.text);
   }
 
   void encode_text(std::string_view text, bool at_start, detail::bpe::Symbols& symbols, std::vector<std::int32_t>& ids) const {

@@ -7,8 +7,10 @@
 #include <variant>
 #include <vector>
 
+#include <llm/text/bpe/marked_normal.hpp>
 #include <llm/text/bpe/pattern.hpp>
 #include <llm/text/bpe/unicode.hpp>
+#include <llm/text/text_range.hpp>
 
 namespace llm {
 
@@ -29,6 +31,21 @@ class Normalizer {
 
   bool empty() const { return steps_.empty(); }
   const std::vector<Step>& steps() const { return steps_; }
+
+  /// The changed text, and which parts of it come from the plain ranges of `text` alone or together with letters beside them.
+  MarkedNormal marked(std::string_view text, std::vector<TextRange> plain) const {
+    MarkedNormal out{std::string(text), std::move(plain)};
+    for (const Step& step : steps_) {
+      if (const auto* form = std::get_if<UnicodeForm>(&step))
+        out = detail::bpe::normalize_marked(out, *form);
+      else if (const auto* prepend = std::get_if<Prepend>(&step))
+        out = detail::bpe::prepend_marked(out, prepend->prefix);
+      else if (const auto* replace = std::get_if<Replace>(&step))
+        out = detail::bpe::replace_marked(out, replace->pattern, replace->by);
+      detail::bpe::check_growth(text.size(), out.text.size());
+    }
+    return out;
+  }
 
   /// The changed text. `text` must be valid UTF-8. Throws ValueError when the steps make it very much longer.
   std::string operator()(std::string_view text) const {
