@@ -34,7 +34,7 @@ llm::DType format_of(const std::string& word) {
 /// The folder that a model's tokenizer stands in.
 std::string folder_of(const std::string& model) { return std::filesystem::is_directory(model) ? model : llm::detail::os::folder_of(model); }
 
-/// A name and the tokenizer, as far as they are there.
+/// A name, the tokenizer and the chat template, as far as they are there.
 llm::GgufMetadata beside_the_weights(const Options& o, std::int64_t vocab_size) {
   const std::filesystem::path folder = folder_of(o.model);
   llm::GgufMetadata out;
@@ -46,7 +46,12 @@ llm::GgufMetadata beside_the_weights(const Options& o, std::int64_t vocab_size) 
     return out;
   }
   const auto tokenizer = llm::Tokenizer::from_file(folder.string());
-  llm::set_gguf_tokenizer(out, *tokenizer.get_if<llm::BpeTokenizer>(), vocab_size);
+  try {
+    llm::set_gguf_tokenizer(out, *tokenizer.get_if<llm::BpeTokenizer>(), vocab_size);
+  } catch (const llm::ValueError& error) {
+    throw llm::FileError((folder / "tokenizer.json").string() + ": " + error.what() + " (hint: --no-tokenizer leaves it out)");
+  }
+  llm::set_gguf_chat_template(out, folder.string());
   return out;
 }
 

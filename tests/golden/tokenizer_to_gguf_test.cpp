@@ -1,6 +1,10 @@
 // Tokenizers of Hugging Face's files on their way into a GGUF file and back: the same ids, and for one the very arrays that gguf-py wrote.
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,4 +80,132 @@ TEST_CASE("what GGUF cannot say is refused; holes become padding") {
   json["pre_tokenizer"] = nullptr;
   CHECK_THROWS_WITH(llm::to_gguf(llm_test::tokenizer_of(json.dump())), Catch::Contains("neither byte-level nor as SentencePiece's"));
   CHECK_THROWS_WITH(llm::to_gguf(llm::make_tokenizer(llm::to_gguf(read("tok_spm")).view())), Catch::Contains("merges by scores"));
+}
+
+/// The golden tokenizer of SentencePiece's kind with a change; "</s>" and "<s>" are added tokens of it.
+template <class Change>
+static llm::BpeTokenizer changed_spm(const Change& change) {
+  Json json = Json::parse(std::ifstream(goldens + "tok_spm/tokenizer.json"));
+  const auto add = [&](const std::string& token) {
+    json["added_tokens"].push_back({{"id", json["model"]["vocab"][token]}, {"content", token}, {"special", true}, {"normalized", false}});
+  };
+  add("<s>");
+  add("</s>");
+  change(json);
+  return llm_test::tokenizer_of(json.dump());
+}
+
+/// The reason for which it is refused; empty when it is not.
+static std::string gguf_refusal(const llm::BpeTokenizer& tokenizer) {
+  try {
+    llm::to_gguf(tokenizer);
+    return {};
+  } catch (const llm::ValueError& error) {
+    return error.what();
+  }
+}
+
+TEST_CASE("special tokens inside a text of SentencePiece's kind stay where they are [spm]") {
+  const auto before = changed_spm([](Json&) {});
+  const auto keys = llm::to_gguf(before);
+  const auto after = llm::make_tokenizer(keys.view());
+  for (const char* text : {"</s>hi", "<s>the beginning</s> the end", "a<s> b", "</s>", " <s>"}) {
+    CAPTURE(text);
+    CHECK(after.encode(text, {.add_special = false}) == before.encode(text, {.add_special = false}));
+  }
+}
+
+TEST_CASE("a space before the first piece only is refused, unless there are no others [spm]") {
+  const auto metaspace = [](const char* scheme) {
+    return [scheme](Json& json) {
+      json["normalizer"] = nullptr;
+      json["pre_tokenizer"] = {{"type", "Metaspace"}, {"replacement", "\u2581"}, {"prepend_scheme", scheme}, {"split", false}};
+    };
+  };
+  CHECK_THAT(gguf_refusal(changed_spm(metaspace("first"))), Catch::Contains("a space before the first piece of a text only"));
+  CHECK(gguf_refusal(changed_spm(metaspace("always"))).empty());
+  CHECK(gguf_refusal(changed_spm(metaspace("never"))).empty());
+  CHECK(gguf_refusal(changed_spm([&](Json& json) {
+          metaspace("first")(json);
+          json["added_tokens"] = Json::array();
+        })).empty());
+}
+
+TEST_CASE("how an added token is looked for is kept or refused") {
+  const auto with = [](const Json& flags, const char* normalizer = nullptr) {
+    auto json = llm_test::tokenizer_json();
+    if (normalizer != nullptr) json["normalizer"] = {{"type", normalizer}};
+    for (const auto& [key, value] : flags.items()) json["added_tokens"][0][key] = value;
+    return gguf_refusal(llm_test::tokenizer_of(json.dump()));
+  };
+  CHECK(with(Json::object()).empty());
+  CHECK(with({{"normalized", true}}).empty());
+  CHECK_THAT(with({{"lstrip", true}}), Catch::Contains("'<|end|>' takes the white space beside it"));
+  CHECK_THAT(with({{"rstrip", true}}), Catch::Contains("'<|end|>' takes the white space beside it"));
+  CHECK_THAT(with({{"single_word", true}}), Catch::Contains("'<|end|>' is found as a single word only"));
+  CHECK_THAT(with({{"normalized", true}}, "NFC"), Catch::Contains("'<|end|>' is looked for in the normalised text"));
+  const auto second = [](const char* token) {
+    auto json = llm_test::tokenizer_json();
+    json["added_tokens"].push_back({{"id", 262}, {"content", token}, {"normalized", true}});
+    return gguf_refusal(llm_test::tokenizer_of(json.dump()));
+  };
+  CHECK(second("  ").empty());
+  CHECK(second("|end").find("overlaps") != std::string::npos);
+  CHECK(second(">>").find("overlaps") != std::string::npos);
+  CHECK(second("x<").find("overlaps") != std::string::npos);
+}
+
+TEST_CASE("merges that scores cannot say are refused; what no merge leads to stays out of reach [spm]") {
+  const auto merges_without = [](const std::string& which) {
+    return gguf_refusal(changed_spm([&](Json& json) {
+      Json kept = Json::array();
+      for (const Json& merge : json["model"]["merges"]) {
+        const std::string text =
+            merge.is_string() ? merge.get<std::string>() : merge[0].get<std::string>() + " " + merge[1].get<std::string>();
+        if (text != which) kept.push_back(merge);
+      }
+      CHECK(kept.size() + 1 == json["model"]["merges"].size());
+      json["model"]["merges"] = kept;
+    }));
+  };
+  // A token with two merges, and one with a single merge.
+  const Json golden = Json::parse(std::ifstream(goldens + "tok_spm/tokenizer.json"));
+  std::map<std::string, std::vector<std::string>> merges;
+  for (const Json& merge : golden["model"]["merges"]) {
+    const std::string text = merge.is_string() ? merge.get<std::string>() : merge[0].get<std::string>() + " " + merge[1].get<std::string>();
+    std::string token = text;
+    token.erase(token.find(' ', 1), 1);
+    merges[token].push_back(text);
+  }
+  const auto several = std::find_if(merges.begin(), merges.end(), [](const auto& m) { return m.second.size() > 1; });
+  REQUIRE(several != merges.end());
+  CHECK_THAT(merges_without(several->second.front()), Catch::Contains("leave out one of two tokens"));
+  // "the" as a token without a merge, beside the ids of its parts.
+  const auto before = changed_spm([](Json& json) {
+    json["model"]["vocab"]["tqx"] = 700;
+    json["model"]["vocab"]["tq"] = 701;
+  });
+  const auto keys = llm::to_gguf(before);
+  CHECK(keys.values.types[700] == llm::GgufVocabulary::unused);
+  CHECK(llm::make_tokenizer(keys.view()).encode("tqx tq") == before.encode("tqx tq"));
+}
+
+TEST_CASE("tokens that end a text are all found again, or refused") {
+  const auto ends = [](std::vector<std::string> names) {
+    auto json = llm_test::tokenizer_json();
+    json["added_tokens"] = Json::array();
+    auto parts = [&] {
+      std::int32_t id = 261;
+      for (const std::string& name : names) json["added_tokens"].push_back({{"id", id++}, {"content", name}, {"special", true}});
+      const std::string text = json.dump();
+      return llm::parse_tokenizer_json(std::as_bytes(std::span(text)), "t.json");
+    }();
+    for (std::size_t i = 0; i < names.size(); ++i) parts.eos_ids.push_back(261 + static_cast<std::int32_t>(i));
+    return llm::BpeTokenizer(std::move(parts));
+  };
+  CHECK_THAT(gguf_refusal(ends({"<a>", "<b>", "<c>", "<d>"})), Catch::Contains("'<d>' is one of 4 tokens that end a text"));
+  for (const auto& tokenizer : {ends({"<a>", "<b>", "<c>"}), ends({"<a>", "<b>", "<c>", "<|im_end|>"})}) {
+    const auto keys = llm::to_gguf(tokenizer);
+    CHECK(llm::make_tokenizer(keys.view()).eos_ids() == tokenizer.eos_ids());
+  }
 }

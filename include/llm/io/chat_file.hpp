@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <llm/core/error.hpp>
+#include <llm/io/gguf_metadata.hpp>
 #include <llm/io/gguf_reader.hpp>
 #include <llm/io/json_document.hpp>
 #include <llm/io/mapped_file.hpp>
@@ -21,6 +22,8 @@
 namespace llm {
 
 namespace detail::chat_file {
+
+inline constexpr std::string_view gguf_key = "tokenizer.chat_template";
 
 [[noreturn]] inline void refuse(const std::string& path, std::string_view reason) {
   throw FileError(concat("llm::read_chat_template: ", path, ": ", reason));
@@ -58,10 +61,10 @@ inline std::optional<std::string> read_chat_template(const std::string& path) {
   std::error_code ignored;
   if (path.ends_with(".gguf")) {
     const GgufFile file = GgufFile::open(path);
-    const GgufValue* value = file.find_metadata("tokenizer.chat_template");
+    const GgufValue* value = file.find_metadata(detail::chat_file::gguf_key);
     if (value == nullptr) return {};
     const auto text = value->text();
-    if (!text) detail::chat_file::refuse(path, "key 'tokenizer.chat_template' is no string");
+    if (!text) detail::chat_file::refuse(path, detail::concat("key '", detail::chat_file::gguf_key, "' is no string"));
     return std::string(*text);
   }
   if (path.ends_with(".jinja")) return detail::chat_file::text_of(path);
@@ -72,6 +75,11 @@ inline std::optional<std::string> read_chat_template(const std::string& path) {
     if (fs::exists(inside(name), ignored))
       if (auto found = detail::chat_file::field_of(inside(name))) return found;
   return {};
+}
+
+/// Sets the key of a GGUF file's chat template to that of a Hugging Face folder; does nothing when the folder has none. Throws FileError.
+inline void set_gguf_chat_template(GgufMetadata& out, const std::string& folder) {
+  if (auto found = read_chat_template(folder)) out.set(std::string(detail::chat_file::gguf_key), *std::move(found));
 }
 
 /// The tokenizer and the chat template of a model, from its folder or .gguf file. `name`: one of known_chat_templates() instead, or a

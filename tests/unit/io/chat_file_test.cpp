@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <llm/io/gguf.hpp>
 #include <llm/tokenizer.hpp>
 
 #include <support/catch.hpp>
@@ -69,4 +70,20 @@ TEST_CASE("a GGUF file's chat template is a key of it") {
   const std::string tiny = LLM_TEST_DATA "/goldens/tiny.gguf";
   CHECK_FALSE(llm::read_chat_template(tiny));
   CHECK_THROWS_WITH(llm::load_chat_format(tiny), says("tiny.gguf: has no chat template"));
+}
+
+TEST_CASE("the chat template of a folder goes into a GGUF file, and the conversation stays the same") {
+  const TemporaryFolder folder;
+  write_file(folder / "tokenizer.json", llm_test::tokenizer_json().dump());
+  llm::GgufMetadata metadata;
+  llm::set_gguf_chat_template(metadata, folder.path());
+  CHECK(metadata.find("tokenizer.chat_template") == nullptr);
+  write_file(folder / "tokenizer_config.json", R"({"eos_token": "<|end|>", "chat_template": "{{ messages[0].content + eos_token }}"})");
+  llm::set_gguf_chat_template(metadata, folder.path());
+  const auto tokenizer = llm::load_tokenizer(folder.path());
+  llm::set_gguf_tokenizer(metadata, *tokenizer.get_if<llm::BpeTokenizer>(), tokenizer.vocab_size());
+  llm::GgufWriter(folder / "m.gguf", metadata, {}).commit();
+  CHECK(llm::read_chat_template(folder / "m.gguf") == "{{ messages[0].content + eos_token }}");
+  const std::vector<llm::ChatMessage> hello{{"user", "hello<|end|>"}};
+  CHECK(llm::load_chat_format(folder / "m.gguf").encode(hello) == llm::load_chat_format(folder.path()).encode(hello));
 }

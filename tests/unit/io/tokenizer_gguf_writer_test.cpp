@@ -34,7 +34,7 @@ BpeTokenizer through_file(const BpeTokenizer& tokenizer, std::int64_t vocab_size
 }  // namespace
 
 TEST_CASE("tokenizers written to a GGUF file give the same ids, also with embeddings to spare") {
-  for (const char* name : {"tok_gpt2", "tok_llama3", "tok_qwen"}) {
+  for (const char* name : {"tok_gpt2", "tok_llama3", "tok_qwen", "tok_spm"}) {
     const auto tokenizer = llm::load_tokenizer(LLM_TEST_DATA "/goldens/" + std::string(name));
     const auto& original = *tokenizer.get_if<BpeTokenizer>();
     for (const std::int64_t spare : {0, 24}) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@ namespace llm {
 /// What the keys tokenizer.ggml.* say. The views must live until the tokenizer is made.
 struct GgufVocabulary {
   enum Type : std::int64_t { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
+  static constexpr std::size_t max_eos_ids = 3;  ///< a file has a key for each: eos_token_id, eot_token_id, eom_token_id
 
   std::string model;                     ///< "gpt2": byte-level BPE by merges; "llama": SentencePiece BPE by scores
   std::string pre;                       ///< of "gpt2": the pre-tokenizer's name
@@ -34,6 +36,13 @@ struct GgufVocabulary {
 };
 
 namespace detail::bpe {
+
+/// Tokens that end a text or a turn, whether a file says so or not: the ones that chat models are trained to end with.
+inline constexpr std::string_view end_names[] = {"<|eot_id|>",      "<|eom_id|>",    "<|im_end|>",    "<|end|>",
+                                                 "<|end_of_text|>", "<|endoftext|>", "<end_of_turn>", "<EOT>"};
+inline bool is_end_name(std::string_view token) {
+  return std::find(std::begin(end_names), std::end(end_names), token) != std::end(end_names);
+}
 
 /// Makes the tokenizer of one GgufVocabulary.
 class GgufTokenizer {
@@ -153,12 +162,10 @@ class GgufTokenizer {
     return static_cast<std::int32_t>(id);
   }
 
-  /// Tokens that end a text or a turn, whether the file says so or not: the ones that chat models are trained to end with.
   void add_ends() {
     if (source_.bos_id) parts_.bos_id = id_of("bos_token_id", *source_.bos_id);
-    for (const std::int64_t id : source_.eos_ids) parts_.eos_ids.push_back(id_of("eos_token_id", id));
-    for (const std::string_view name :
-         {"<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>", "<|end_of_text|>", "<|endoftext|>", "<end_of_turn>", "<EOT>"}) {
+    for (const std::int64_t id : source_.eos_ids) parts_.eos_ids.push_back(id_of("eos_token_id, eot_token_id or eom_token_id", id));
+    for (const std::string_view name : end_names) {
       const auto id = parts_.vocabulary.find(name);
       if (id && type_of(static_cast<std::size_t>(*id)) == GgufVocabulary::control) parts_.eos_ids.push_back(*id);
     }

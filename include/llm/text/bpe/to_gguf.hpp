@@ -17,6 +17,8 @@
 #include <llm/text/bpe/bpe_tokenizer.hpp>
 #include <llm/text/bpe/gguf_vocabulary.hpp>
 #include <llm/text/bpe/patterns.hpp>
+#include <llm/text/bpe/to_gguf_checks.hpp>
+#include <llm/text/utf8.hpp>
 
 namespace llm {
 
@@ -44,6 +46,7 @@ class ToGguf {
   GgufTokenizerKeys keys() {
     const auto* model = std::get_if<RankedModel>(&parts_.model);
     if (model == nullptr) throw ValueError("llm::to_gguf: the tokenizer merges by scores: it came from a GGUF file or has another source");
+    check_added_for_gguf(tokenizer_);
     add_tokens();
     if (model->options().byte_level)
       add_byte_level(*model);
@@ -90,10 +93,18 @@ class ToGguf {
       float& score = keys_.values.scores[static_cast<std::size_t>(merge.id)];
       score = (std::max)(score, -static_cast<float>(merge.rank));
     });
-    for (std::size_t id = 0; id < keys_.tokens.size(); ++id)
-      if (keys_.values.types[id] == GgufVocabulary::normal && byte_of_token(keys_.tokens[id]))
-        keys_.values.types[id] = GgufVocabulary::byte;
+    for (std::size_t id = 0; id < keys_.tokens.size(); ++id) {
+      auto& type = keys_.values.types[id];
+      const std::string& token = keys_.tokens[id];
+      if (type != GgufVocabulary::normal) continue;
+      if (byte_of_token(token))
+        type = GgufVocabulary::byte;
+      else if (keys_.values.scores[id] == no_merge && !is_character(token))
+        type = GgufVocabulary::unused;  // no text becomes it, though two of its parts may stand side by side
+    }
+    ScoreCheck(parts_.vocabulary, model.merges(), keys_.values.types).run();
   }
+  static bool is_character(std::string_view token) { return !token.empty() && read_utf8(token, 0).length == token.size(); }
 
   /// Whether spaces become U+2581, all of them, and whether one is put before a text.
   bool is_metaspace() {
@@ -114,6 +125,8 @@ class ToGguf {
     for (const PreTokenizer::Step& step : parts_.pre_tokenizer.steps()) {
       const auto* metaspace = std::get_if<PreTokenizer::Metaspace>(&step);
       if (metaspace == nullptr || metaspace->replacement != mark || metaspace->split) return false;
+      if (metaspace->prefix == PreTokenizer::Metaspace::Prefix::first && !tokenizer_.added().all().empty())
+        throw ValueError("llm::to_gguf: the tokenizer puts a space before the first piece of a text only, which GGUF cannot say");
       keys_.values.add_space_prefix = keys_.values.add_space_prefix || metaspace->prefix != PreTokenizer::Metaspace::Prefix::never;
       replaces = true;
     }
@@ -123,7 +136,7 @@ class ToGguf {
   void add_special(const RankedModel& model) {
     GgufVocabulary& values = keys_.values;
     if (parts_.bos_id) values.bos_id = *parts_.bos_id;
-    values.eos_ids.assign(parts_.eos_ids.begin(), parts_.eos_ids.end());
+    add_ends();
     if (const auto unknown = model.options().unknown_id) {
       values.unknown_id = *unknown;
       auto& type = values.types[static_cast<std::size_t>(*unknown)];
@@ -137,6 +150,20 @@ class ToGguf {
       throw ValueError("llm::to_gguf: the tokenizer puts other tokens around a text than a BOS and an EOS");
     values.add_bos = !parts_.before.empty();
     values.add_eos = !parts_.after.empty();
+  }
+
+  /// There are keys for three; of the others those are found again that have a known name.
+  void add_ends() {
+    for (const std::int32_t id : parts_.eos_ids) {
+      if (keys_.values.eos_ids.size() < GgufVocabulary::max_eos_ids) {
+        keys_.values.eos_ids.push_back(id);
+        continue;
+      }
+      const auto at = static_cast<std::size_t>(id);
+      if (!is_end_name(keys_.tokens[at]) || keys_.values.types[at] != GgufVocabulary::control)
+        throw ValueError(concat("llm::to_gguf: ", in_quotes(keys_.tokens[at]), " is one of ", parts_.eos_ids.size(),
+                                " tokens that end a text, of which GGUF can name ", GgufVocabulary::max_eos_ids));
+    }
   }
 
   const BpeTokenizer& tokenizer_;
