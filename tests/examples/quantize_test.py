@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Reads what `quantize` writes with the Python package gguf: quantize_test.py QUANTIZE GOLDENS. Status 77 where the package is missing."""
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,29 @@ def check_format(quantize, folder, source, name, limit, out):
     assert norm.tensor_type.name == "F32" and np.array_equal(norm.data, source["model.layers.1.post_attention_layernorm.weight"])
 
 
+def check_conversation(quantize, source, temporary):
+    """A folder's tokenizer and chat template are in the file; a tokenizer that GGUF cannot say is refused with a hint."""
+    folder, out = Path(temporary) / "model", str(Path(temporary) / "chat.gguf")
+    shutil.copytree(source, folder)
+    template = "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}"
+    tokenizer = {"added_tokens": [{"id": 3, "content": "<s>", "special": True}], "normalizer": None, "post_processor": None,
+                 "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False}, "decoder": {"type": "ByteLevel"},
+                 "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}}
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"bos_token": "<s>", "chat_template": template}))
+    subprocess.run([quantize, folder, out], check=True, capture_output=True)
+    fields = gguf.GGUFReader(out).fields
+    assert fields["tokenizer.chat_template"].contents() == template
+    assert fields["tokenizer.ggml.tokens"].contents()[:4] == ["a", "b", "ab", "<s>"]
+    assert fields["tokenizer.ggml.bos_token_id"].contents() == 3
+    tokenizer["added_tokens"][0]["rstrip"] = True
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    refused = subprocess.run([quantize, folder, out, "--overwrite"], capture_output=True, text=True)
+    assert refused.returncode == 1
+    for part in (str(folder / "tokenizer.json"), "'<s>' takes the white space beside it", "hint: --no-tokenizer"):
+        assert part in refused.stderr, refused.stderr
+
+
 def main():
     quantize, goldens = sys.argv[1], Path(sys.argv[2])
     folder = goldens / "hf" / "llama_bf16"
@@ -68,6 +92,7 @@ def main():
         out = str(Path(temporary) / "m.gguf")
         for name, limit in FORMATS.items():
             check_format(quantize, folder, source, name, limit, out)
+        check_conversation(quantize, folder, temporary)
     print("gguf reads what quantize writes")
 
 
