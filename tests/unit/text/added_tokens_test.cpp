@@ -107,3 +107,10 @@ TEST_CASE("added tokens that contradict each other are refused") {
   refused({{.id = 1, .content = "a"}, {.id = 1, .content = "b"}}, "of id 1 has the id of another");
   refused({{.id = 1, .content = "a"}, {.id = 2, .content = "a"}}, "added token 'a' of id 2 occurs twice");
 }
+
+TEST_CASE("added tokens that are made to be slow, or too long, are refused") {
+  const AddedTokens slow = one({.id = 1, .content = std::string(100'000, 'a') + "b"});
+  CHECK_THROWS_WITH(cut(slow, std::string(1'000'000, 'a')), Catch::Contains("made to be slow"));
+  CHECK(cut(slow, std::string(100'000, 'a') + "b") == "<1>|");
+  CHECK_THROWS_WITH(one({.id = 1, .content = std::string(600'000, 'a')}), Catch::Contains("makes all added tokens together too long"));
+}

@@ -9,6 +9,7 @@
 #include <llm/core/rng.hpp>
 
 #include <support/catch.hpp>
+#include <utility>
 
 using llm::detail::bpe::Merge, llm::detail::bpe::MergeTable, llm::detail::bpe::Symbol, llm::detail::bpe::Symbols;
 using Ids = std::vector<std::int32_t>;
@@ -77,4 +78,25 @@ TEST_CASE("merging equals its definition on random words and merges, also when a
     for (std::uint64_t i = rng.below(30); i > 0; --i) word.push_back(static_cast<std::int32_t>(rng.below(4)));
     CHECK(merged(word, merges) == merged_by_definition(word, merges));
   }
+}
+
+TEST_CASE("pairs that were made to collide are refused; a few that collide are found") {
+  // The pairs that splitmix64's finisher sends to the same 4096th of all places.
+  const auto collides = [](std::uint64_t h) {
+    h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
+    h = (h ^ h >> 27) * 0x94d049bb133111ebu;
+    return ((h ^ h >> 31) & 0xfff) == 0;
+  };
+  std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
+  for (std::int32_t left = 0; pairs.size() < 2000; ++left)
+    for (std::int32_t right = 0; right < 1000; ++right)
+      if (collides(static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint64_t>(right))) pairs.emplace_back(left, right);
+  llm::detail::bpe::MergeTable table;
+  for (std::uint32_t i = 0; i < 500; ++i) table.insert(pairs[i].first, pairs[i].second, {i, 7});
+  for (std::uint32_t i = 0; i < 500; ++i) CHECK(table.find(pairs[i].first, pairs[i].second).rank == i);
+  CHECK(table.find(pairs[500].first, pairs[500].second).id == -1);
+  const auto insert_all = [&] {
+    for (const auto& [left, right] : pairs) table.insert(left, right, {1, 7});
+  };
+  CHECK_THROWS_WITH(insert_all(), Catch::Contains("made to be slow"));
 }

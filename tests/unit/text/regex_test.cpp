@@ -96,6 +96,25 @@ TEST_CASE("a pattern made to take forever ends with an error, an honest one take
   CHECK(found("\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+", std::string(1 << 20, ' ') + "x").size() == (1 << 20) + 2);
 }
 
+TEST_CASE("all matches of a pattern with one text are paid for together") {
+  // At each letter some ten thousand steps, which is far below what one match may take.
+  const llm::Regex slow("(?=a{0,9}a{0,9}a{0,9}a{0,9}b)|.");
+  const auto count = [](const llm::Regex& regex, const std::string& text) {
+    int matches = 0;
+    regex.for_each_match(text, [&](std::size_t, std::size_t) { ++matches; });
+    return matches;
+  };
+  CHECK(count(slow, std::string(30, 'a')) == 30);
+  CHECK_THROWS_WITH(count(slow, std::string(100'000, 'a')), Catch::Contains("cannot be matched with a text of 100000 bytes"));
+  // Honest ones are not near it: few long matches, and many short ones.
+  const llm::Regex honest("\\p{L}+|\\s+(?!\\S)|\\s+");
+  CHECK(count(honest, std::string(1'000'000, ' ') + "x") == 3);
+  CHECK(count(honest, std::string(1'000'000, 'a')) == 1);
+  std::string words;
+  for (int i = 0; i < 3000; ++i) words += std::string(300, 'a') + std::string(300, ' ');
+  CHECK(count(honest, words) == 3000 + 2 * 2999 + 1);
+}
+
 TEST_CASE("a text is found as it is, with nothing special in it") {
   CHECK(TextPattern(std::string("a.")).replace("a.ab a.", "_") == "_ab _");
   CHECK(TextPattern(Regex("\\s+")).replace(" a  b ", "$1") == "$1a$1b$1");

@@ -57,12 +57,12 @@ class PrefixTree {
     }
   }
   /// The value of the longest string that stands at `at` and for which counts(value, length) is true, and its length; `none` when no
-  /// string does.
+  /// string does. Adds what it took to `steps`.
   template <class F>
-  std::pair<std::uint32_t, std::size_t> longest(std::string_view text, std::size_t at, F&& counts) const {
+  std::pair<std::uint32_t, std::size_t> longest(std::string_view text, std::size_t at, std::size_t& steps, F&& counts) const {
     std::pair<std::uint32_t, std::size_t> best{none, 0};
     std::uint32_t node = root_[static_cast<unsigned char>(text[at])];
-    for (std::size_t size = 0; node != none && at + size < text.size();) {
+    for (std::size_t size = 0; node != none && at + size < text.size(); ++steps) {
       if (nodes_[node].byte != text[at + size]) {
         node = nodes_[node].sibling;
         continue;
@@ -115,9 +115,12 @@ class SpecialPlaces {
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// Throws ValueError for an empty token, and for an id or a spelling that occurs twice.
+  static constexpr std::size_t max_text_bytes = std::size_t{1} << 19;  ///< all of them together
+
+  /// Throws ValueError for an empty token, for an id or a spelling that occurs twice, and for more than max_text_bytes.
   AddedTokens(std::vector<AddedToken> tokens, const Normalizer& normalizer) : tokens_(std::move(tokens)) {
     std::sort(tokens_.begin(), tokens_.end(), [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
+    std::size_t bytes = 0;
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       const AddedToken& token = tokens_[i];
       const auto fail = [&](std::string_view reason) {
@@ -128,6 +131,7 @@ class AddedTokens {
       if (!by_content_.emplace(token.content, i).second) fail("occurs twice");
       forms_.push_back(token.normalized ? normalizer(token.content) : token.content);
       if (forms_.back().empty()) fail("is empty once it is normalised");
+      if ((bytes += forms_.back().size()) > max_text_bytes) fail("makes all added tokens together too long");
       (token.normalized ? normalized_ : raw_).insert(forms_.back(), static_cast<std::uint32_t>(i));
       normalized_special_ = normalized_special_ || (token.normalized && token.special);
     }
@@ -148,15 +152,20 @@ class AddedTokens {
   const std::string& form(const AddedToken& token) const { return forms_[static_cast<std::size_t>(&token - tokens_.data())]; }
 
   /// Cuts a text at its added tokens, the leftmost and of these the longest first: calls on_text(begin, end) for what lies between and
-  /// on_token(id) for each. `normalized` says which tokens are looked for; special ones only where `special` has them.
+  /// on_token(id) for each. `normalized` says which tokens are looked for; special ones only where `special` has them. Throws ValueError
+  /// when that takes too long.
   template <class OnText, class OnToken>
   void cut(std::string_view text, bool normalized, const SpecialPlaces& special, OnText&& on_text, OnToken&& on_token) const {
     const detail::bpe::PrefixTree& tree = normalized ? normalized_ : raw_;
+    std::size_t steps = 0;
     std::size_t done = 0, white_until = 0;  // white space that a token has taken ends there
     for (std::size_t at = 0; at < text.size();) {
       // What only looks like a special token may have another at its beginning, or inside of it.
-      const auto [which, size] = tree.longest(
-          text, at, [&](std::uint32_t token, std::size_t length) { return !tokens_[token].special || !special.is_plain(at, at + length); });
+      const auto [which, size] = tree.longest(text, at, steps, [&](std::uint32_t token, std::size_t length) {
+        return !tokens_[token].special || !special.is_plain(at, at + length);
+      });
+      if (steps > free_steps + steps_a_byte * text.size())
+        throw ValueError("llm::Tokenizer::encode: the added tokens take too long to look for: they are made to be slow");
       if (which == detail::bpe::PrefixTree::none) {
         ++at;
         continue;
@@ -175,6 +184,9 @@ class AddedTokens {
   }
 
  private:
+  // What honest tokens need for a text lies far below.
+  static constexpr std::size_t free_steps = 1'000'000, steps_a_byte = 256;
+
   static std::size_t white_space_at(std::string_view text, std::size_t at) {
     const Utf8Step step = read_utf8(text, at);
     return is_white_space(step.code_point) ? step.length : 0;

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <llm/text/bpe/probe_length.hpp>
+
 namespace llm::detail::bpe {
 
 /// What a pair becomes. A lower rank goes first.
@@ -24,7 +26,7 @@ class MergeTable {
     while (slots_.size() < 2 * count) grow();
   }
 
-  /// A pair that is there already gets the new merge.
+  /// A pair that is there already gets the new merge. Throws ValueError for pairs that were made to be slow.
   void insert(std::int32_t left, std::int32_t right, Merge merge) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     Slot& slot = slots_[place_of(key_of(left, right))];
@@ -35,7 +37,11 @@ class MergeTable {
   /// The merge of a pair; its rank is `never` when the two do not join.
   Merge find(std::int32_t left, std::int32_t right) const {
     if (slots_.empty()) return {};
-    return slots_[place_of(key_of(left, right))].merge;
+    const std::uint64_t key = key_of(left, right);
+    std::size_t at = home_of(key);
+    for (std::size_t steps = 0; steps <= walk_.longest() && slots_[at].merge.rank != Merge::never; ++steps, at = next(at))
+      if (slots_[at].key == key) return slots_[at].merge;
+    return {};
   }
 
   std::size_t size() const { return count_; }
@@ -56,24 +62,32 @@ class MergeTable {
   static std::uint64_t key_of(std::int32_t left, std::int32_t right) {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
   }
-  /// Where the key stands or would stand. Ids are small numbers that a file chooses, so all their bits are mixed (splitmix64's finisher).
-  std::size_t place_of(std::uint64_t key) const {
+  /// Ids are small numbers that a file chooses, so all their bits are mixed (splitmix64's finisher).
+  std::size_t home_of(std::uint64_t key) const {
     std::uint64_t h = key;
     h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
     h = (h ^ h >> 27) * 0x94d049bb133111ebu;
-    std::size_t at = static_cast<std::size_t>(h ^ h >> 31) & (slots_.size() - 1);
-    while (slots_[at].merge.rank != Merge::never && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
+    return static_cast<std::size_t>(h ^ h >> 31) & (slots_.size() - 1);
+  }
+  std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
+  /// Where the key stands or is to stand.
+  std::size_t place_of(std::uint64_t key) {
+    std::size_t at = home_of(key), steps = 0;
+    for (; slots_[at].merge.rank != Merge::never && slots_[at].key != key; at = next(at)) walk_.check(++steps);
+    walk_.add(steps);
     return at;
   }
   void grow() {
     std::vector<Slot> before(slots_.empty() ? 64 : 2 * slots_.size());
     before.swap(slots_);
+    walk_ = {};
     for (const Slot& slot : before)
       if (slot.merge.rank != Merge::never) slots_[place_of(slot.key)] = slot;
   }
 
   std::vector<Slot> slots_;  // at most half full
   std::size_t count_ = 0;
+  ProbeLength walk_;
 };
 
 }  // namespace llm::detail::bpe

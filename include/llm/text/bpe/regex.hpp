@@ -51,17 +51,21 @@ class Regex {
   const std::string& pattern() const { return pattern_; }
 
   /// Calls f(begin, end) for each match in turn. `text` must be valid UTF-8. As in Oniguruma's users, a match of nothing right behind
-  /// another match does not count. Throws ValueError when a match takes too many steps or too much memory.
+  /// another match does not count. Throws ValueError when the matches take too many steps or too much memory.
   template <class F>
   void for_each_match(std::string_view text, F&& f) const {
     const std::unique_ptr<pcre2_match_data_8, FreeMatchData> found(pcre2_match_data_create_8(1, nullptr));
     const std::unique_ptr<pcre2_match_context_8, FreeMatchContext> context(pcre2_match_context_create_8(nullptr));
     if (!found || !context) throw std::bad_alloc();
-    limit(*context, text.size());
+    // 256 bytes of memory for each of the text.
+    pcre2_set_heap_limit_8(context.get(), static_cast<std::uint32_t>(64 * 1024 + (std::min)(text.size() / 4, std::size_t{1} << 31)));
+    Steps steps(text.size());
     bool matched = false;
     std::size_t at = 0, last_end = 0;
     while (at <= text.size()) {
-      const int result = pcre2_match_8(code_.get(), bytes_of(text), text.size(), at, PCRE2_NO_UTF_CHECK, found.get(), context.get());
+      const int result = steps.match(*context, [&] {
+        return pcre2_match_8(code_.get(), bytes_of(text), text.size(), at, PCRE2_NO_UTF_CHECK, found.get(), context.get());
+      });
       if (result == PCRE2_ERROR_NOMATCH) return;
       if (result < 0) fail(detail::concat("cannot be matched with a text of ", text.size(), " bytes: ", message_of(result)));
       const PCRE2_SIZE* const place = pcre2_get_ovector_pointer_8(found.get());
@@ -100,12 +104,29 @@ class Regex {
     throw ValueError(detail::concat("the pattern ", detail::in_quotes(pattern_), " ", reason));
   }
 
-  /// What a match may cost: an honest pattern looks at a stretch of text a few times, one that was made to be slow, without end.
-  static void limit(pcre2_match_context_8& context, std::size_t bytes) {
-    constexpr std::size_t steps = 1'000'000, steps_a_byte = 50, most_steps = 0xffffffffu, kib = 64 * 1024;
-    pcre2_set_match_limit_8(&context, static_cast<std::uint32_t>((std::min)(steps + steps_a_byte * bytes, most_steps)));
-    pcre2_set_heap_limit_8(&context, static_cast<std::uint32_t>(kib + bytes / 4));  // 256 bytes for each of the text
-  }
+  /// What all matches with one text may cost: an honest pattern looks at a stretch of text a few times, one that was made to be slow,
+  /// without end. PCRE2 does not say how many steps a match took. So each is tried with a few steps first, then with more and more, and
+  /// what goes beyond the first few is paid for from one sum.
+  class Steps {
+   public:
+    explicit Steps(std::size_t bytes) : left_(1'000'000 + 50 * bytes) {}
+
+    template <class Match>
+    int match(pcre2_match_context_8& context, const Match& match) {
+      constexpr std::size_t free = 256, most = 0xffffffffu;
+      for (std::size_t limit = free;; limit *= 4) {
+        limit = (std::min)({limit, left_, most});
+        pcre2_set_match_limit_8(&context, static_cast<std::uint32_t>(limit));
+        const int result = match();
+        const bool too_few = result == PCRE2_ERROR_MATCHLIMIT;
+        if (too_few || limit > free) left_ -= limit;
+        if (!too_few || left_ == 0 || limit == most) return result;
+      }
+    }
+
+   private:
+    std::size_t left_;
+  };
 
   std::string pattern_;
   std::shared_ptr<pcre2_code_8> code_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <llm/core/error.hpp>
+#include <llm/text/bpe/probe_length.hpp>
 
 namespace llm {
 
@@ -55,7 +56,8 @@ class Vocabulary {
 
   std::optional<std::int32_t> find(std::string_view token) const {
     if (slots_.empty() || token.size() > longest_) return {};
-    for (std::size_t at = hash(token) & (slots_.size() - 1); slots_[at] != none; at = (at + 1) & (slots_.size() - 1))
+    std::size_t at = home_of(token);
+    for (std::size_t steps = 0; steps <= walk_.longest() && slots_[at] != none; ++steps, at = next(at))
       if (text(slots_[at]) == token) return slots_[at];
     return {};
   }
@@ -74,16 +76,17 @@ class Vocabulary {
     return static_cast<std::size_t>(h ^ h >> 32);
   }
 
-  /// Tokens made to collide must not make a lookup slow: no honest vocabulary comes near this number of steps.
+  std::size_t home_of(std::string_view token) const { return hash(token) & (slots_.size() - 1); }
+  std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
   void place(std::int32_t id) {
-    constexpr int longest_walk = 4096;
-    std::size_t at = hash(text(id)) & (slots_.size() - 1);
-    for (int steps = 0; slots_[at] != none; at = (at + 1) & (slots_.size() - 1))
-      if (++steps > longest_walk) throw ValueError("thousands of tokens have the same hash value: the vocabulary is made to be slow");
+    std::size_t at = home_of(text(id)), steps = 0;
+    for (; slots_[at] != none; at = next(at)) walk_.check(++steps);
+    walk_.add(steps);
     slots_[at] = id;
   }
   void grow() {
     slots_.assign(slots_.empty() ? 64 : 2 * slots_.size(), none);
+    walk_ = {};
     for (std::int64_t id = 0; id < size(); ++id)
       if (contains(id)) place(static_cast<std::int32_t>(id));
   }
@@ -92,6 +95,7 @@ class Vocabulary {
   std::vector<Range> by_id_;
   std::vector<std::int32_t> slots_;  // open addressing, at most half full
   std::size_t count_ = 0, longest_ = 0;
+  detail::bpe::ProbeLength walk_;
 };
 
 }  // namespace llm
