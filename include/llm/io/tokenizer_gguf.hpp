@@ -32,8 +32,8 @@ class TokenizerKeys {
   std::optional<std::int64_t> id(std::string_view name) const {
     return get(name, "an integer", [](const GgufValue& value) { return value.integer(); });
   }
-  std::vector<std::string_view> texts(std::string_view name) const {
-    const auto array = array_of(name);
+  std::vector<std::string_view> texts(std::string_view name, std::int64_t most = Vocabulary::max_ids) const {
+    const auto array = array_of(name, most);
     if (!array) return {};
     if (array->element_type() != GgufType::string) fail(name, "is no array of strings");
     return array->strings();
@@ -68,10 +68,9 @@ class TokenizerKeys {
     if (!taken) fail(name, concat("is no ", expected.substr(expected.find(' ') + 1)));
     return taken;
   }
-  std::optional<GgufArray> array_of(std::string_view name) const {
+  std::optional<GgufArray> array_of(std::string_view name, std::int64_t most = Vocabulary::max_ids) const {
     auto array = get(name, "an array", [](const GgufValue& value) { return value.array(); });
-    if (array && array->size() > Vocabulary::max_ids)
-      fail(name, concat("has ", array->size(), " elements, the limit is ", Vocabulary::max_ids));
+    if (array && array->size() > most) fail(name, concat("has ", array->size(), " elements, the limit is ", most));
     return array;
   }
 
@@ -92,7 +91,7 @@ inline GgufVocabulary read_gguf_vocabulary(const GgufFile& file) {
   vocabulary.tokens = keys.texts("tokens");
   vocabulary.types = keys.integers("token_type");
   vocabulary.scores = keys.floats("scores");
-  vocabulary.merges = keys.texts("merges");
+  vocabulary.merges = keys.texts("merges", 2 * Vocabulary::max_ids);
   vocabulary.bos_id = keys.id("bos_token_id");
   vocabulary.unknown_id = keys.id("unknown_token_id");
   for (const std::string_view name : {"eos_token_id", "eot_token_id", "eom_token_id"})

@@ -31,22 +31,39 @@ struct TakeTokens {
   void merge(std::string_view, std::string_view) {}
 };
 
-/// The second reading, which knows the tokens: merges. So they may stand in either order, and no merge is kept as text.
-struct TakeMerges {
+/// Merges as ids of tokens that are known.
+struct MergeIds {
+  const Vocabulary& vocabulary;
+
   struct Ids {
     std::int32_t left, right, both;
   };
-  const Vocabulary& vocabulary;
-  std::vector<Ids> merges;
-
-  void token(std::string_view, std::int64_t) {}
-  void merge(std::string_view left, std::string_view right) {
-    merges.push_back({id_of(left), id_of(right), id_of(std::string(left) + std::string(right))});
+  Ids of(std::string_view left, std::string_view right) const {
+    return {id_of(left), id_of(right), id_of(std::string(left) + std::string(right))};
   }
   std::int32_t id_of(std::string_view token) const {
     const auto id = vocabulary.find(token);
     if (!id) throw ValueError(concat("the token ", in_quotes(token), " is not in model.vocab"));
     return *id;
+  }
+};
+
+/// The second reading, which knows the tokens: are the merges good? So vocabulary and merges may stand in either order.
+struct CheckMerges {
+  MergeIds ids;
+  void token(std::string_view, std::int64_t) {}
+  void merge(std::string_view left, std::string_view right) { ids.of(left, right); }
+};
+
+/// The third reading: merges, straight into the table, which is the largest part and made of what is known to be good.
+struct TakeMerges {
+  MergeIds ids;
+  bpe::MergeTable table;
+  std::uint32_t rank = 0;
+  void token(std::string_view, std::int64_t) {}
+  void merge(std::string_view left, std::string_view right) {
+    const MergeIds::Ids found = ids.of(left, right);
+    table.insert(found.left, found.right, {rank++, found.both});
   }
 };
 
@@ -69,9 +86,6 @@ class File {
     if (const std::string type = model.text("type", "BPE"); type != "BPE") model.refuse("type", "'BPE'");
     if (!complete) file.fail("model has not both 'vocab', an object, and 'merges', an array");
     refuse_unsupported(model);
-    TakeMerges merges{parts.vocabulary, {}};
-    merges.merges.reserve(merge_count);
-    parse(merges, complete, merge_count);
     ReadPreTokenizer pre = read_pre_tokenizer(file);
     parts.pre_tokenizer = std::move(pre.pre_tokenizer);
     parts.normalizer = read_normalizer(file);
@@ -85,18 +99,15 @@ class File {
     } catch (const ValueError& error) {
       file.fail(error.what());
     }
-    parts.model = RankedModel(parts.vocabulary, table_of(merges.merges), options);  // the largest part, so it comes last
+    CheckMerges check{{parts.vocabulary}};
+    parse(check, complete, merge_count);
+    TakeMerges merges{{parts.vocabulary}, bpe::MergeTable(merge_count)};
+    parse(merges, complete, merge_count);
+    parts.model = RankedModel(parts.vocabulary, std::move(merges.table), options);
     return parts;
   }
 
  private:
-  static bpe::MergeTable table_of(const std::vector<TakeMerges::Ids>& merges) {
-    bpe::MergeTable table(merges.size());
-    for (std::uint32_t rank = 0; rank < merges.size(); ++rank)
-      table.insert(merges[rank].left, merges[rank].right, {rank, merges[rank].both});
-    return table;
-  }
-
   template <class Visitor>
   Json parse(Visitor& visitor, bool& complete, std::size_t& merge_count) const {
     JsonText text(where_, "file", bytes_, release_);

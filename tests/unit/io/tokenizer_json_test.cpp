@@ -117,8 +117,8 @@ TEST_CASE("a component of very many steps, and one that makes texts explode, end
 
 TEST_CASE("vocabulary and merges that contradict each other are refused [oov]") {
   CHECK_THAT(refusal_with("/model/vocab/new", 3), says("model.vocab: token 'new' of id 3 has the id of"));
-  CHECK_THAT(refusal_with("/model/vocab/new", -1), says("outside 0 .. 1048575"));
-  CHECK_THAT(refusal_with("/model/vocab/new", 18446744073709551615u), says("outside 0 .. 1048575"));
+  CHECK_THAT(refusal_with("/model/vocab/new", -1), says("outside 0 .. 524287"));
+  CHECK_THAT(refusal_with("/model/vocab/new", 18446744073709551615u), says("outside 0 .. 524287"));
   CHECK_THAT(refusal_with("/model/vocab/new", 1.5), says("model.vocab['new'] is not an integer"));
   CHECK_THAT(refusal_with("/model/vocab/new", "7"), says("model.vocab['new'] is not an integer"));
   CHECK_THAT(refusal_with("/model/vocab/new", Json::array()), says("model.vocab['new'] is not an integer"));
@@ -190,7 +190,7 @@ TEST_CASE("refusing a tokenizer.json as large as Llama 3's takes less than 16 Mi
   for (char c = 'a'; c <= 'z'; ++c) words.emplace_back(1, c);
   for (std::size_t i = 0; words.size() < 128'000; ++i)
     for (char c = 'a'; c <= 'z'; ++c) words.push_back(words[i] + c);
-  std::string text = R"({"model": {"type": "BPE", "vocab": {)", merges;
+  std::string text = R"({"decoder": {"type": "Fuse"}, "model": {"type": "BPE", "vocab": {)", merges;
   for (std::size_t id = 0; id < words.size(); ++id) text += "\"" + words[id] + "\": " + std::to_string(id) + ", ";
   text += R"("last": 200000}, "merges": [)";
   for (const std::string& word : words)
@@ -204,8 +204,25 @@ TEST_CASE("refusing a tokenizer.json as large as Llama 3's takes less than 16 Mi
   CHECK(costs_little(text + merges + "1]}}", "is neither"));
   CHECK(costs_little(text + merges, "is not valid JSON"));
   CHECK(costs_little(text + merges + "\"a Z\"]}}", "'Z' is not in model.vocab"));
-  CHECK(costs_little(R"({"model": {"vocab": {"a": 1048575, "b": 1048576}}})", "outside"));
+  CHECK(costs_little(R"({"model": {"vocab": {"a": 524287, "b": 524288}}})", "outside"));
   CHECK(costs_little("{\"a\": [" + std::string(3'000'000, '['), "nested deeper"));
   CHECK(costs_little(zeros, "has more than 131072 values"));
+}
+
+TEST_CASE("refusing a tokenizer.json as large as may be takes less than 16 MiB of memory [st_alloc]") {
+  std::string vocabulary, merges, pair;
+  for (std::int64_t id = 0; id < llm::Vocabulary::max_ids; ++id) {
+    std::string token;
+    for (std::int64_t rest = id; token.empty() || rest > 0; rest /= 26) token += static_cast<char>('a' + rest % 26);
+    if (token.size() == 2 && pair.empty()) pair = "\"" + token.substr(0, 1) + " " + token.substr(1) + "\"";
+    vocabulary += (id > 0 ? ",\"" : "\"") + token + "\":" + std::to_string(id);
+  }
+  for (std::size_t i = 0; i + 1 < llm::detail::tokenizer_json::max_merges; ++i) merges += pair + ",";
+  const std::string begin = R"({"decoder": {"type": "Fuse"}, "model": {"vocab": {)" + vocabulary, middle = R"(}, "merges": [)" + merges;
+  const std::string bad_part = begin + middle + pair + R"(]}, "pre_tokenizer": {"type": "Whitespace"}})";
+  CHECK(llm_test::refusal_is_cheap([&] { tokenizer_of(bad_part); }, "Whitespace"));
+  const std::string bad_merge = begin + middle + R"("a ?"]}})", bad_token = begin + R"(,"last":-1}})";
+  CHECK(llm_test::refusal_is_cheap([&] { tokenizer_of(bad_merge); }, "'?' is not in model.vocab"));
+  CHECK(llm_test::refusal_is_cheap([&] { tokenizer_of(bad_token); }, "outside"));
 }
 #endif

@@ -46,9 +46,21 @@ TEST_CASE("a vocabulary refuses ids and tokens that are taken or out of range, a
   vocabulary.add(0, "a");
   CHECK_THROWS_WITH(vocabulary.add(0, "b"), Catch::Contains("token 'b' of id 0 has the id of 'a'"));
   CHECK_THROWS_WITH(vocabulary.add(1, "a"), Catch::Contains("token 'a' of id 1 is already the token of id 0"));
-  CHECK_THROWS_WITH(vocabulary.add(-1, "c"), Catch::Contains("outside 0 .. 1048575"));
-  CHECK_THROWS_WITH(vocabulary.add(Vocabulary::max_ids, "c"), Catch::Contains("outside 0 .. 1048575"));
+  CHECK_THROWS_WITH(vocabulary.add(-1, "c"), Catch::Contains("outside 0 .. 524287"));
+  CHECK_THROWS_WITH(vocabulary.add(Vocabulary::max_ids, "c"), Catch::Contains("outside 0 .. 524287"));
   CHECK_THROWS_WITH(vocabulary.add(1, std::string(Vocabulary::max_token_bytes + 1, 'x')), Catch::Contains("the limit is 65536"));
   vocabulary.add(Vocabulary::max_ids - 1, "last");
   CHECK(vocabulary.find("last") == Vocabulary::max_ids - 1);
+}
+
+TEST_CASE("a vocabulary has room for what is published, and a limit") {
+  Vocabulary vocabulary;
+  const auto add_long = [&] {
+    for (std::int64_t id = 0; id < 1000; ++id) vocabulary.add(id, std::to_string(id) + std::string(60'000, 'x'));
+  };
+  CHECK_THROWS_WITH(add_long(), Catch::Contains("larger than the limit of 11010048 bytes"));
+  CHECK(vocabulary.count() > 150);
+  Vocabulary bloom;  // 250,680 tokens, many of them long in the byte alphabet
+  for (std::int64_t id = 0; id < 250'680; ++id) bloom.add(id, std::to_string(id) + std::string(18, 'x'));
+  CHECK(bloom.find("250679" + std::string(18, 'x')) == 250'679);
 }

@@ -1,6 +1,7 @@
 // A vocabulary: strings to ids and back, in flat arrays, since published ones have hundreds of thousands of tokens.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,9 +18,9 @@ namespace llm {
 /// Tokens by id and by spelling. Ids need not be dense: one without a token is a hole.
 class Vocabulary {
  public:
-  static constexpr std::int64_t max_ids = std::int64_t{1} << 20;        ///< ids lie below this
+  static constexpr std::int64_t max_ids = std::int64_t{1} << 19;        ///< ids lie below this; Gemma 3 has half as many
   static constexpr std::size_t max_token_bytes = std::size_t{1} << 16;  ///< longest token
-  static constexpr std::size_t max_text_bytes = std::size_t{1} << 23;   ///< all tokens together
+  static constexpr std::size_t max_bytes = std::size_t{21} << 19;       ///< of memory for all: 4 MiB of text with 262,144 ids and more
 
   /// Adds a token. Throws ValueError, saying what is wrong, when the id is out of range or taken, or the spelling is taken or too long.
   void add(std::int64_t id, std::string_view token) {
@@ -30,8 +31,11 @@ class Vocabulary {
     if (contains(id)) fail("has the id of ", detail::in_quotes(text(static_cast<std::int32_t>(id))));
     if (const auto other = find(token)) fail("is already the token of id ", *other);
     if (token.size() > max_token_bytes) fail("is ", token.size(), " bytes long, the limit is ", max_token_bytes);
-    if (texts_.size() + token.size() > max_text_bytes) fail("makes all tokens longer than the limit of ", max_text_bytes, " bytes");
     if (2 * (count_ + 1) > slots_.size()) grow();
+    const std::size_t ids = (std::max)(by_id_.size(), static_cast<std::size_t>(id) + 1), bytes = texts_.size() + token.size();
+    if (bytes + sizeof(Range) * ids + sizeof(std::int32_t) * slots_.size() > max_bytes)
+      fail("makes the vocabulary larger than the limit of ", max_bytes, " bytes");
+    reserve(ids, bytes);
     if (static_cast<std::size_t>(id) >= by_id_.size()) by_id_.resize(static_cast<std::size_t>(id) + 1);
     by_id_[static_cast<std::size_t>(id)] = {static_cast<std::uint32_t>(texts_.size()), static_cast<std::uint32_t>(token.size()) + 1};
     texts_ += token;
@@ -83,6 +87,15 @@ class Vocabulary {
     for (; slots_[at] != none; at = next(at)) walk_.check(++steps);
     walk_.add(steps);
     slots_[at] = id;
+  }
+  /// A large vocabulary gets the room of the largest at once: pages that are not touched cost nothing, copies while growing would.
+  void reserve(std::size_t ids, std::size_t bytes) {
+    constexpr std::size_t large_ids = 1 << 16, large_bytes = 1 << 19;
+    if (ids > large_ids) {
+      by_id_.reserve(max_ids);
+      slots_.reserve(2 * max_ids);
+    }
+    if (bytes > large_bytes) texts_.reserve(max_bytes);
   }
   void grow() {
     slots_.assign(slots_.empty() ? 64 : 2 * slots_.size(), none);
