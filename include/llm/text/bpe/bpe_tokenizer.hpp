@@ -152,9 +152,13 @@ class BpeTokenizer {
     if (!elsewhere && parts.vocabulary.contains(token.id))
       fail(", which is that of ", detail::in_quotes(parts.vocabulary.text(token.id)), " in the vocabulary");
   }
+  /// Of a text, and of what merging sees of it: symbols count its bytes in 32 bits.
+  static void check_length(std::size_t bytes) {
+    if (bytes >= max_text_bytes)
+      throw ValueError(detail::concat("llm::Tokenizer::encode: a text of ", bytes, " bytes is too long (hint: encode it in parts)"));
+  }
   static void check_text(std::string_view text) {
-    if (text.size() >= max_text_bytes)
-      throw ValueError(detail::concat("llm::Tokenizer::encode: a text of ", text.size(), " bytes is too long (hint: encode it in parts)"));
+    check_length(text.size());
     if (const std::size_t at = find_invalid_utf8(text); at != std::string_view::npos)
       throw ValueError(detail::concat("llm::Tokenizer::encode: the text is not valid UTF-8 at byte ", at,
                                       " (hint: llm::Utf8Stream replaces what is no UTF-8)"));
@@ -171,6 +175,7 @@ class BpeTokenizer {
   void encode_text(std::string_view text, bool at_start, detail::bpe::Symbols& symbols, std::vector<std::int32_t>& ids) const {
     const TextPieces words = parts_.pre_tokenizer(text, at_start);
     words.for_each([&](std::string_view word) {
+      check_length(word.size());  // normalising may have made it longer
       std::visit([&](const auto& model) { model.encode_word(parts_.vocabulary, word, symbols, ids); }, parts_.model);
     });
   }
