@@ -17,6 +17,7 @@
 #include <llm/io/gguf.hpp>
 #include <llm/io/hf_config.hpp>
 #include <llm/io/json_fields.hpp>
+#include <llm/io/llama2c.hpp>
 #include <llm/io/published_config.hpp>
 #include <llm/io/safetensors.hpp>
 #include <llm/io/safetensors_format.hpp>
@@ -34,6 +35,7 @@ namespace llm {
 /// - a directory that save_checkpoint wrote;
 /// - a .safetensors file, with a config.json beside it or not, or a checkpoint of this library, which holds its config;
 /// - a .gguf file, which holds its config;
+/// - a .bin file of llama2.c, which holds its config;
 /// - a config.json alone.
 class CheckpointFiles {
  public:
@@ -53,7 +55,7 @@ class CheckpointFiles {
   /// The model's tensors. They live as long as this object.
   std::span<const FoundTensor> tensors() const { return tensors_; }
   /// Whether there are weights, not only a config.
-  bool has_weights() const { return !safetensors_.empty() || !gguf_.empty(); }
+  bool has_weights() const { return !safetensors_.empty() || !gguf_.empty() || !llama2c_.empty(); }
   /// All files that were read.
   const std::vector<std::string>& paths() const { return paths_; }
 
@@ -74,9 +76,10 @@ class CheckpointFiles {
     if (is_directory(path)) return open_directory(path);
     if (path.ends_with(".gguf")) return open_gguf(path);
     if (path.ends_with(".safetensors")) return open_file(path);
+    if (path.ends_with(".bin")) return open_llama2c(path);
     if (path.ends_with(".json")) return read_config(path);
     if (!exists(path)) fail(path, "there is no such file or folder");
-    fail(path, "is no folder, and its name ends in none of .gguf, .safetensors and .json");
+    fail(path, "is no folder, and its name ends in none of .gguf, .safetensors, .bin and .json");
   }
 
   void open_directory(const std::string& folder) {
@@ -111,6 +114,12 @@ class CheckpointFiles {
     paths_.push_back(path);
     names_ = TensorNames::gguf;
     model_ = read_gguf_config(gguf_.back());
+  }
+
+  void open_llama2c(const std::string& path) {
+    llama2c_.push_back(Llama2cFile::open(path));
+    paths_.push_back(path);
+    model_ = {llama2c_.back().config(), Family::llama, path};
   }
 
   /// Every file that the index names must be there, whole, and hold the tensors that it says.
@@ -150,6 +159,8 @@ class CheckpointFiles {
       for (const auto& t : file.tensors()) add({t.name, ggml_name(t.dtype), t.shape, 0, t.bytes, file.path()}, t.bytes.size(), t.dtype);
       for (const auto& t : file.unsupported()) add({t.name, t.type, t.shape, 0, {}, file.path()}, t.size);
     }
+    for (const Llama2cFile& file : llama2c_)
+      for (const auto& t : file.tensors()) add({t.name, "F32", t.shape, 0, t.bytes, file.path()}, t.bytes.size(), DType::f32);
   }
   void add(FoundTensor tensor, std::uint64_t size, std::optional<DType> format = {}) {
     tensor.format = format;
@@ -170,7 +181,8 @@ class CheckpointFiles {
   std::optional<PublishedConfig> model_;
   TensorNames names_ = TensorNames::hugging_face;
   std::vector<SafetensorsFile> safetensors_;
-  std::vector<GgufFile> gguf_;  // none or one
+  std::vector<GgufFile> gguf_;        // none or one
+  std::vector<Llama2cFile> llama2c_;  // none or one
   std::vector<FoundTensor> tensors_;
   std::vector<std::string> paths_;
 };
