@@ -47,6 +47,16 @@ inline std::string extents_text(std::span<const std::int64_t> shape) {
   return out + "]";
 }
 
+/// What is wrong with a tensor as weights of which rows of so many elements are taken (0: none), or elements if it is stored transposed;
+/// empty when nothing is.
+inline std::string fault_as_weights(const FoundTensor& tensor, std::int64_t columns, bool transposed) {
+  if (!tensor.format || *tensor.format == DType::i64 || *tensor.format == DType::i32 || *tensor.format == DType::u8)
+    return concat("holds ", tensor.dtype, ", which is no element type of weights");
+  const std::int64_t block = block_format(*tensor.format).elements;
+  if (transposed) return block == 1 ? "" : concat("is stored transposed, in blocks of ", tensor.dtype);
+  return columns % block == 0 ? "" : concat("has rows of ", columns, " elements, no whole number of ", tensor.dtype, " blocks");
+}
+
 /// Whether two tensors hold the same bytes. Pages of mapped files are let go as they are read: comparing needs no memory.
 inline bool equal_bytes(const FoundTensor& a, const FoundTensor& b) {
   constexpr std::size_t chunk = std::size_t{1} << 20;

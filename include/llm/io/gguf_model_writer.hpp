@@ -2,30 +2,26 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <exception>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <llm/core/dtype.hpp>
 #include <llm/core/error.hpp>
-#include <llm/core/quant.hpp>
-#include <llm/core/quant_encode.hpp>
 #include <llm/io/found_tensors.hpp>
 #include <llm/io/gguf_config_writer.hpp>
 #include <llm/io/gguf_metadata.hpp>
 #include <llm/io/gguf_plan.hpp>
+#include <llm/io/gguf_rows.hpp>
 #include <llm/io/gguf_writer.hpp>
 #include <llm/io/name_order.hpp>
+#include <llm/io/on_threads.hpp>
 #include <llm/io/page_release.hpp>
 #include <llm/io/parameter_source.hpp>
 #include <llm/io/published_config.hpp>
@@ -52,83 +48,6 @@ struct GgufWriteOptions {
 
 namespace detail::gguf {
 
-/// Runs f(i) for 0 <= i < count on so many threads, each with every so-manieth i; the first error of the lowest thread is thrown.
-template <class F>
-void for_each_on_threads(std::int64_t count, int threads, const F& f) {
-  const auto n = static_cast<std::int64_t>((std::max)(1, threads));
-  if (n == 1 || count <= 1) {
-    for (std::int64_t i = 0; i < count; ++i) f(i);
-    return;
-  }
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n));
-  const auto work = [&](std::int64_t me) {
-    try {
-      for (std::int64_t i = me; i < count; i += n) f(i);
-    } catch (...) {
-      errors[static_cast<std::size_t>(me)] = std::current_exception();
-    }
-  };
-  std::vector<std::thread> workers;
-  for (std::int64_t me = 1; me < n; ++me) workers.emplace_back(work, me);
-  work(0);
-  for (std::thread& worker : workers) worker.join();
-  for (const std::exception_ptr& error : errors)
-    if (error) std::rethrow_exception(error);
-}
-
-/// A source tensor with the format of its elements.
-struct SourceTensor {
-  const FoundTensor* tensor = nullptr;
-  DType dtype = DType::f32;
-
-  std::int64_t columns() const { return tensor->shape.empty() ? 1 : tensor->shape.back(); }
-};
-
-/// Makes the rows of one planned tensor.
-class RowMaker {
- public:
-  RowMaker(const PlannedTensor& plan, std::vector<SourceTensor> parts, DType to) : plan_(plan), parts_(std::move(parts)), to_(to) {}
-
-  std::int64_t columns() const { return plan_.columns(); }
-  std::int64_t rows() const { return plan_.rows(); }
-  bool transposed() const { return plan_.parts.front().transposed; }
-  std::size_t row_bytes() const { return static_cast<std::size_t>(storage_bytes(to_, columns())); }
-
-  /// Writes row r to out and adds to the sums.
-  void make(std::int64_t r, std::byte* out, double& squared_error, double& squared_sum) const {
-    const auto [part, row] = plan_.origin(r);
-    const SourceTensor& source = parts_[part];
-    if (source.dtype == to_ && !transposed()) {
-      std::memcpy(out, source.tensor->bytes.data() + static_cast<std::size_t>(row) * row_bytes(), row_bytes());
-      return;
-    }
-    std::vector<float> values(static_cast<std::size_t>(columns())), back(values.size());
-    read(source, row, values.data());
-    quantize_row(to_, values.data(), out, columns());
-    dequantize_row(to_, out, back.data(), columns());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const double value = static_cast<double>(values[i]), error = static_cast<double>(back[i]) - value;
-      squared_error += error * error, squared_sum += value * value;
-    }
-  }
-
- private:
-  void read(const SourceTensor& source, std::int64_t row, float* out) const {
-    const std::byte* bytes = source.tensor->bytes.data();
-    if (!transposed()) {
-      dequantize_row(source.dtype, bytes + static_cast<std::size_t>(row * storage_bytes(source.dtype, columns())), out, columns());
-      return;
-    }
-    const std::int64_t width = source.columns();  // a column of a matrix of plain elements
-    for (std::int64_t i = 0; i < columns(); ++i)
-      dequantize_row(source.dtype, bytes + static_cast<std::size_t>(storage_bytes(source.dtype, i * width + row)), out + i, 1);
-  }
-
-  const PlannedTensor& plan_;
-  std::vector<SourceTensor> parts_;
-  DType to_;
-};
-
 /// Writes the tensors of a plan one by one.
 class ModelWriter {
  public:
@@ -138,12 +57,11 @@ class ModelWriter {
         options_(options),
         order_(order_by_name(tensors, [](const FoundTensor& t) { return t.name; })) {
     for (const PlannedTensor& planned : plan_) {
-      const SourceTensor first = source(planned.parts.front().tensor);
+      for (const ParameterSource& part : planned.parts) require_weights(planned, part);
+      const DType stored = source(planned.parts.front().tensor).dtype;
       DType to = DType::f32;
-      if (!planned.vector()) to = options_.format ? options_.format(planned, first.dtype) : first.dtype;
+      if (!planned.vector()) to = options_.format ? options_.format(planned, stored) : stored;
       formats_.push_back(to);
-      if (planned.parts.front().transposed && block_format(first.dtype).elements != 1)
-        throw ValueError(concat("llm::write_gguf: tensor ", in_quotes(planned.parts.front().tensor), " is transposed and in blocks"));
     }
   }
 
@@ -158,12 +76,20 @@ class ModelWriter {
   }
 
  private:
-  SourceTensor source(std::string_view name) const {
+  const FoundTensor& find(std::string_view name) const {
     const FoundTensor* tensor = find_by_name(tensors_, order_, name, [](const FoundTensor& t) { return t.name; });
     if (tensor == nullptr) throw ValueError(concat("llm::write_gguf: there is no tensor ", in_quotes(name)));
-    if (tensor->format) return {tensor, *tensor->format};
-    throw ValueError(
-        concat("llm::write_gguf: tensor ", in_quotes(name), " is of the type ", tensor->dtype, ", which is not one of weights"));
+    return *tensor;
+  }
+  SourceTensor source(std::string_view name) const {
+    const FoundTensor& tensor = find(name);
+    return {&tensor, *tensor.format};
+  }
+
+  void require_weights(const PlannedTensor& planned, const ParameterSource& part) const {
+    const FoundTensor& tensor = find(part.tensor);
+    if (const std::string fault = fault_as_weights(tensor, planned.columns(), part.transposed); !fault.empty())
+      throw FileError(concat("llm::write_gguf: ", tensor.file, ": tensor ", in_quotes(tensor.name), " ", fault));
   }
 
   void write(GgufWriter& writer, const PlannedTensor& planned, DType to) const {
@@ -175,8 +101,9 @@ class ModelWriter {
     const std::int64_t group = (std::max)(std::int64_t{1}, at_once / (std::max)(std::int64_t{1}, maker.columns()));
     std::vector<std::byte> bytes;
     std::vector<double> errors, sums;
-    for (std::int64_t first = 0; first < maker.rows(); first += group) {
-      const std::int64_t count = (std::min)(group, maker.rows() - first);
+    const std::int64_t rows = written.elements == 0 ? 0 : maker.rows();  // of no elements there may be any number of rows
+    for (std::int64_t first = 0; first < rows; first += group) {
+      const std::int64_t count = (std::min)(group, rows - first);
       bytes.resize(static_cast<std::size_t>(count) * maker.row_bytes());
       errors.assign(static_cast<std::size_t>(count), 0), sums.assign(static_cast<std::size_t>(count), 0);
       try {
@@ -185,7 +112,8 @@ class ModelWriter {
           maker.make(first + i, bytes.data() + at * maker.row_bytes(), errors[at], sums[at]);
         });
       } catch (const NumericError& error) {
-        throw NumericError(concat("llm::write_gguf: tensor ", in_quotes(planned.name), ": ", error.what()));
+        throw NumericError(concat("llm::write_gguf: ", parts.front().tensor->file, ": tensor ", in_quotes(parts.front().tensor->name), ": ",
+                                  error.what()));
       }
       writer.write(bytes);
       written.bytes += static_cast<std::int64_t>(bytes.size());
@@ -302,6 +230,7 @@ inline void write_gguf(const std::string& path, const GgufFile& source, const Gg
                        .size = static_cast<std::int64_t>(tensor.bytes.size()),
                        .bytes = tensor.bytes,
                        .file = source.path(),
+                       .mapped = source.mapped(),
                        .format = tensor.dtype});
   }
   gg::write_planned(path, GgufMetadata(source), std::move(plan), tensors, {}, options);

@@ -40,6 +40,8 @@ class GgufFile {
 
   const std::string& path() const { return path_; }
   std::uint32_t version() const { return index_.version; }
+  /// Whether the bytes are pages of a mapped file, and not somebody else's.
+  bool mapped() const { return !file_.bytes().empty(); }
 
   /// All keys and values, in the order of the file.
   const std::vector<GgufPair>& metadata() const { return index_.metadata; }

@@ -139,12 +139,8 @@ class LoadPlan {
   }
 
   void require_readable(const FoundTensor& tensor, const ParameterFacts& p, const Part& part) const {
-    const auto refuse = [&](std::string_view reason) { fail(concat("tensor ", in_quotes(tensor.name), " ", reason)); };
-    if (!tensor.format || *tensor.format == DType::i64 || *tensor.format == DType::i32 || *tensor.format == DType::u8)
-      refuse(concat("holds ", tensor.dtype, ", which is no element type of weights"));
-    const std::int64_t block = block_format(*tensor.format).elements, columns = p.is_matrix() && !part.source.transposed ? p.shape()[1] : 0;
-    if (part.source.transposed && block != 1) refuse(concat("is stored transposed, in blocks of ", tensor.dtype));
-    if (columns % block != 0) refuse(concat("has rows of ", columns, " elements, no whole number of ", tensor.dtype, " blocks"));
+    const std::string fault = fault_as_weights(tensor, p.is_matrix() ? p.shape()[1] : 0, part.source.transposed);
+    if (!fault.empty()) fail(concat("tensor ", in_quotes(tensor.name), " ", fault));
   }
 
   static std::size_t row_bytes(const Part& part) { return static_cast<std::size_t>(storage_bytes(*part.tensor->format, part.columns)); }

@@ -6,7 +6,10 @@
 
 #include <llm/io.hpp>
 #include <support/catch.hpp>
+#include <support/gguf_model.hpp>
+#include <support/model_folder.hpp>
 #include <support/temporary_folder.hpp>
+#include <support/watchdog.hpp>
 
 using llm::CheckpointFiles;
 using llm::DType;
@@ -160,6 +163,55 @@ TEST_CASE("what GGUF cannot say, and what does not fit, is refused, and no file 
   CHECK_THROWS_WITH(write(llama, folder / "m.gguf", {.format = [](const llm::PlannedTensor&, DType) { return DType::q4_k; }}),
                     Catch::Contains("blocks of 256"));
   CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("a tensor without elements is written again, however many rows it says it has") {
+  const TemporaryFolder folder;
+  const llm_test::Watchdog watchdog;
+  llm_test::GgufModel model("llama");
+  model.builder.entry("none", {0, std::uint64_t{1} << 60}, 0, model.builder.data.size());
+  model.builder.entry("nothing", {0}, 0, model.builder.data.size());
+  llm_test::write_file(folder / "in.gguf", model.builder.str());
+  const auto source = GgufFile::open(folder / "in.gguf");
+  std::int64_t tensors = 0;
+  const auto count = [&](const llm::WrittenTensor&) { ++tensors; };
+  llm::write_gguf(folder / "as_it_is.gguf", source, {.progress = count});
+  llm::write_gguf(folder / "f16.gguf", source, {.format = [](const llm::PlannedTensor&, DType) { return DType::f16; }, .progress = count});
+  CHECK(tensors == 6);
+  CHECK(GgufFile::open(folder / "f16.gguf").at("none").shape == std::vector<std::int64_t>{std::int64_t{1} << 60, 0});
+}
+
+TEST_CASE("integers are no weights: what holds them is refused by name, whatever the files' format") {
+  const TemporaryFolder folder;
+  const auto to_f16 = [](const llm::PlannedTensor&, DType) { return DType::f16; };
+  const auto refused = [](const auto& run, const std::string& tensor, const std::string& type, const std::string& file) {
+    CHECK_THROWS_AS(run(), llm::FileError);
+    CHECK_THROWS_WITH(run(), Catch::Contains(llm::detail::in_quotes(tensor) + " holds " + type) && Catch::Contains(file));
+  };
+  for (const std::uint32_t type : {26u, 27u}) {  // I32, I64
+    for (const std::vector<std::uint64_t>& extents : {std::vector<std::uint64_t>{2, 2}, {4}}) {
+      llm_test::GgufModel model("llama");
+      model.builder.tensor("ids", extents, type, std::string(type == 26 ? 16 : 32, '\1'));
+      llm_test::write_file(folder / "in.gguf", model.builder.str());
+      const auto source = GgufFile::open(folder / "in.gguf");
+      refused([&] { llm::write_gguf(folder / "m.gguf", source); }, "ids", type == 26 ? "I32" : "I64", "in.gguf");
+      refused([&] { llm::write_gguf(folder / "m.gguf", source, {.format = to_f16}); }, "ids", type == 26 ? "I32" : "I64", "in.gguf");
+    }
+  }
+  llm_test::ModelFolder model("hf/llama");
+  model.convert<std::int64_t>("model.layers.1.mlp.up_proj.weight");
+  const auto files = CheckpointFiles::open(model.path());
+  refused([&] { write(files, folder / "m.gguf"); }, "model.layers.1.mlp.up_proj.weight", "I64", "model.safetensors");
+  CHECK_FALSE(std::filesystem::exists(folder / "m.gguf"));
+}
+
+TEST_CASE("a vector in blocks has no rows: it is refused by name") {
+  const TemporaryFolder folder;
+  llm_test::GgufModel model("llama");
+  model.builder.tensor("gain", {32}, 8, std::string(34, '\0'));
+  llm_test::write_file(folder / "in.gguf", model.builder.str());
+  const auto source = GgufFile::open(folder / "in.gguf");
+  CHECK_THROWS_WITH(llm::write_gguf(folder / "m.gguf", source), Catch::Contains("'gain'") && Catch::Contains("in.gguf"));
 }
 
 TEST_CASE("the mixture of formats spends more bits where published files do") {
