@@ -82,7 +82,7 @@ class OwnedGgufValue {
   OwnedGgufValue(const char* text) : OwnedGgufValue(std::string_view(text)) {}                                  // NOLINT
   /// A copy of a file's value, whatever it is.
   explicit OwnedGgufValue(const GgufValue& value)
-      : type_(value.type()), bytes_(reinterpret_cast<const char*>(value.bytes().data()), value.bytes().size()) {}
+      : type_(value.type()), bytes_(reinterpret_cast<const char*>(value.bytes().data()), value.bytes().size()), depth_(depth_of(value)) {}
 
   /// An array of numbers.
   template <GgufScalar T>
@@ -131,6 +131,15 @@ class OwnedGgufValue {
   OwnedGgufValue(GgufType element, std::size_t count) : type_(GgufType::array) {
     detail::gguf::append_number(bytes_, static_cast<std::uint32_t>(element));
     detail::gguf::append_number(bytes_, std::uint64_t{count});
+  }
+
+  /// How deep arrays lie within each other, by the reader at most 8; 1 for what is no array, too.
+  static int depth_of(const GgufValue& value) {
+    const auto array = value.array();
+    int inner = 0;
+    if (array && array->element_type() == GgufType::array)
+      for (const GgufValue& element : *array) inner = (std::max)(inner, depth_of(element));
+    return 1 + inner;
   }
 
   GgufType type_;

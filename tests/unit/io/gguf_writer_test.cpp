@@ -189,7 +189,13 @@ TEST_CASE("what the format or its reader does not allow is refused before a file
           {}, "printable");
   OwnedGgufValue deep = OwnedGgufValue::array(std::vector<bool>{});
   for (int depth = 1; depth < 8; ++depth) deep = OwnedGgufValue::array(std::vector<OwnedGgufValue>{deep});
-  CHECK_NOTHROW(GgufWriter(folder / "deep.gguf", with("deep", deep), {}));
+  {
+    GgufWriter writer(folder / "deep.gguf", with("deep", deep), {});
+    writer.commit();
+  }
+  const auto file = GgufFile::open(folder / "deep.gguf");
+  const OwnedGgufValue copy(*file.find_metadata("deep"));  // is as deep as what it copies
+  CHECK_THROWS_AS(OwnedGgufValue::array(std::vector<OwnedGgufValue>{copy}), llm::ValueError);
   CHECK_THROWS_AS(OwnedGgufValue::array(std::vector<OwnedGgufValue>{deep}), llm::ValueError);
   CHECK_THROWS_AS(OwnedGgufValue::array(std::vector<OwnedGgufValue>{true}), llm::ValueError);
 }
