@@ -104,6 +104,8 @@ inline std::string header(std::span<const SafetensorsTensor> tensors, const std:
   std::uint64_t offset = 0;
   for (const SafetensorsTensor& tensor : tensors) {
     const std::uint64_t bytes = checked_bytes(tensor);
+    if (offset % static_cast<std::uint64_t>(block_format(tensor.dtype).bytes) != 0)
+      refuse_tensor(tensor.name, "its data would be misaligned (hint: tensors of wide element types come first)");
     json += concat(json.size() == 1 ? "" : ",", json_string(tensor.name), ":{\"dtype\":\"", find_element_type(tensor.dtype)->name,
                    "\",\"shape\":[");
     for (std::size_t i = 0; i < tensor.shape.size(); ++i) json += concat(i == 0 ? "" : ",", tensor.shape[i]);

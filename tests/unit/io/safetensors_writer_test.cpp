@@ -68,6 +68,16 @@ TEST_CASE("writing a file that is open leaves the reader's view as it was [atomi
   CHECK(llm::copy_values<float>(llm::SafetensorsFile::open(folder / "f").at("t")) == other);
 }
 
+TEST_CASE("a writer of pieces refuses an order that would leave data misaligned") {
+  const llm_test::TemporaryFolder folder;
+  using Tensors = std::vector<llm::SafetensorsTensor>;
+  const auto open = [&](const Tensors& tensors) { llm::SafetensorsWriter(folder / "f", tensors); };
+  CHECK_THROWS_WITH(open({{"narrow", DType::u8, {3}}, {"wide", DType::f32, {1}}}), Catch::Contains("'wide'") && Catch::Contains("first"));
+  CHECK_THROWS_AS(open({{"half", DType::bf16, {1}}, {"whole", DType::f64, {2}}}), llm::ValueError);
+  CHECK_NOTHROW(open({{"wide", DType::f32, {1}}, {"narrow", DType::u8, {3}}}));
+  CHECK_NOTHROW(open({{"narrow", DType::u8, {4}}, {"wide", DType::f32, {1}}}));  // happens to be aligned
+}
+
 TEST_CASE("what the format cannot hold is refused and the old file stays") {
   const llm_test::TemporaryFolder folder;
   llm_test::write_file(folder / "f", "old");
