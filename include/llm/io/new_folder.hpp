@@ -21,7 +21,11 @@ class NewFolder {
     const bool exists = std::filesystem::exists(std::filesystem::symlink_status(path_, error));
     error.clear();  // a missing folder counts as one
     if (exists && !std::filesystem::is_directory(path_, error)) fail("there is a file of this name");
-    if (exists && !std::filesystem::is_empty(path_, error)) fail("the folder is not empty, and nothing in it is overwritten");
+    const bool empty = !exists || std::filesystem::is_empty(path_, error);
+    if (error) fail(concat("cannot look into the folder: ", error.message()));
+    if (!empty) fail("the folder is not empty, and nothing in it is overwritten");
+    if (exists) path_ = std::filesystem::canonical(path_, error);  // a link to a folder stays one: the folder is replaced
+    if (error) fail(concat("cannot follow the link: ", error.message()));
     temporary_ = path_;
     temporary_ += ".tmp";
     if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path(), error);

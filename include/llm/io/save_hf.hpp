@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -65,11 +66,12 @@ class HfTensors {
   template <class F>
   void for_each_piece(const SafetensorsTensor& tensor, const F& f) const {
     const std::vector<Place>& parts = places_.at(tensor.name);
-    if (parts.size() == 1 && parts.front().second.in_order() && parts.front().second.add == 0.0) return stream(*parts.front().first, f);
+    if (parts.size() == 1 && parts.front().second.in_order() && parts.front().second.add == 0.0)
+      return stream(tensor.name, *parts.front().first, f);
     const std::int64_t columns = tensor.shape.size() > 1 ? tensor.shape.back() : 1;
     std::vector<double> values(static_cast<std::size_t>(elements_of(tensor.shape)));
     for (const auto& [parameter, place] : parts) scatter(*parameter, place, columns, values);
-    f(encoded(values));
+    f(encoded(tensor.name, values));
   }
 
  private:
@@ -78,14 +80,14 @@ class HfTensors {
   static std::int64_t width_of(const View& p) { return p.is_matrix() ? p.shape()[1] : 1; }
 
   template <class F>
-  void stream(const View& p, const F& f) const {
+  void stream(std::string_view tensor, const View& p, const F& f) const {
     const std::int64_t rows = p.shape()[0], width = width_of(p), at_once = (std::max)(std::int64_t{1}, (std::int64_t{1} << 20) / width);
     std::vector<double> values;
     for (std::int64_t first = 0; first < rows; first += at_once) {
       const std::int64_t count = (std::min)(at_once, rows - first);
       values.resize(static_cast<std::size_t>(count * width));
       p.copy_rows(first, count, values.data());
-      f(encoded(values));
+      f(encoded(tensor, values));
     }
   }
 
@@ -102,24 +104,27 @@ class HfTensors {
   }
 
   template <class T>
-  static std::vector<std::byte> encoded_as(const std::vector<double>& values) {
+  std::vector<std::byte> encoded_as(std::string_view tensor, const std::vector<double>& values) const {
     std::vector<std::byte> bytes(values.size() * sizeof(T));
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto value = static_cast<T>(values[i]);
+      if (!std::isfinite(static_cast<double>(value)))
+        throw NumericError(concat("llm::save_hf_directory: tensor ", in_quotes(tensor), ": ", values[i], " is no finite ",
+                                  to_string(dtype_), " (hint: SaveOptions::dtype)"));
       std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
     }
     return bytes;
   }
-  std::vector<std::byte> encoded(const std::vector<double>& values) const {
+  std::vector<std::byte> encoded(std::string_view tensor, const std::vector<double>& values) const {
     switch (dtype_) {
       case DType::f64:
-        return encoded_as<double>(values);
+        return encoded_as<double>(tensor, values);
       case DType::bf16:
-        return encoded_as<bf16>(values);
+        return encoded_as<bf16>(tensor, values);
       case DType::f16:
-        return encoded_as<f16>(values);
+        return encoded_as<f16>(tensor, values);
       default:
-        return encoded_as<float>(values);
+        return encoded_as<float>(tensor, values);
     }
   }
 
@@ -191,7 +196,8 @@ inline std::string index_text(const std::vector<std::vector<SafetensorsTensor>>&
 /// head is not written. The folder appears in one step with everything in it; it must not exist yet, or be empty. A tokenizer's files are
 /// not written.
 /// Throws ConfigError when no family of transformers has such a model, ValueError for an element type that files of weights do not have,
-/// FileError when the folder holds something or the system fails.
+/// NumericError, naming the tensor, for weights that are not finite in the files' element type, FileError when the folder holds something
+/// or the system fails.
 template <class Model>
 void save_hf_directory(const std::string& folder, const Model& model, const SaveOptions& options = {}) {
   using View = typename Model::View;

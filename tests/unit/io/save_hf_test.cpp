@@ -2,6 +2,7 @@
 #include <llm/io/load.hpp>
 #include <llm/io/save_hf.hpp>
 
+#include <cmath>
 #include <filesystem>
 
 #include <llm/autograd/tape.hpp>
@@ -134,6 +135,28 @@ TEST_CASE("Quantised matrices are decoded; the element type is the model's own o
   CHECK_FALSE(fs::exists(folder / "q8"));
 }
 
+TEST_CASE("A weight that the element type cannot hold is an error that names the tensor, and nothing is written") {
+  TemporaryFolder folder;
+  // a matrix that is written as it lies, one whose rows change places, a vector
+  for (const char* const name : {"model.layers.1.mlp.down_proj.weight", "model.layers.0.self_attn.q_proj.weight", "model.norm.weight"}) {
+    INFO(name);
+    for (const auto& [value, dtype] : {std::pair(1e6, llm::DType::f16), std::pair(-3.4e38, llm::DType::bf16),
+                                       std::pair(std::nan(""), llm::DType::f32), std::pair(double{INFINITY}, llm::DType::f64)}) {
+      auto model = llm::LLM<other_rope<hf_llama>>::random(1);
+      model.for_each_parameter([&, &value = value](auto& p) {
+        if (p.name() != name) return;
+        std::vector<double> values(static_cast<std::size_t>(p.numel()));
+        p.copy_rows(0, p.shape()[0], values.data());
+        values[3] = value;
+        p.assign(llm::DType::f64, std::as_bytes(std::span<const double>(values)));
+      });
+      CHECK_THROWS_AS(llm::save_hf_directory(folder / "model", model, {.dtype = dtype}), llm::NumericError);
+      CHECK_THROWS_WITH(llm::save_hf_directory(folder / "model", model, {.dtype = dtype}), Contains(name));
+    }
+  }
+  CHECK(fs::is_empty(folder.path()));
+}
+
 TEST_CASE("Large models are written in shards") {
   TemporaryFolder folder;
   const auto model = llm::LLM<hf_llama>::random(1);
@@ -161,6 +184,12 @@ TEST_CASE("A folder that holds something is left as it is, and a refused export 
   CHECK_FALSE(fs::exists(folder / "empty.tmp"));
   llm::save_hf_directory(folder / "a/b/c/", model);
   CHECK(fs::exists(folder / "a/b/c/model.safetensors"));
+  fs::create_directory(folder / "target");
+  fs::create_directory_symlink(folder / "target", folder / "link");
+  llm::save_hf_directory(folder / "link", model);
+  CHECK(fs::is_symlink(folder / "link"));
+  CHECK(fs::exists(folder / "target/config.json"));
+  CHECK_THROWS_WITH(llm::save_hf_directory(folder / "link", model), Contains("not empty"));
   const fs::path before_this = fs::current_path();
   fs::current_path(folder.path());
   CHECK_NOTHROW(llm::save_hf_directory("here", model));
