@@ -13,9 +13,11 @@
 #include <vector>
 
 #include <llm/core/error.hpp>
+#include <llm/io/expected_tensors.hpp>
 #include <llm/io/found_tensors.hpp>
 #include <llm/io/gguf.hpp>
 #include <llm/io/hf_config.hpp>
+#include <llm/io/hf_config_writer.hpp>
 #include <llm/io/json_fields.hpp>
 #include <llm/io/llama2c.hpp>
 #include <llm/io/published_config.hpp>
@@ -102,11 +104,22 @@ class CheckpointFiles {
     const auto& metadata = safetensors_.back().metadata();
     if (const auto own = metadata.find("config"); own != metadata.end() && metadata.contains("checkpoint_version")) {
       names_ = TensorNames::library;
-      model_ = {config_from_json(own->second, detail::concat(path, ": config")), Family::llama, path};
-      return require_valid(model_->config, path);
+      const Config config = config_from_json(own->second, detail::concat(path, ": config"));
+      require_valid(config, path);
+      model_ = {config, family_of(config), path};
+      return;
     }
     const std::string config = inside(detail::os::folder_of(path), "config.json");
     if (exists(config)) read_config(config);
+  }
+
+  /// The family that has such models; llama for what none has, and for more layers than files of weights have.
+  static Family family_of(const Config& config) {
+    try {
+      if (detail::tensor_count(config).value <= detail::max_expected_tensors) return hf_family_of(config);
+    } catch (const ConfigError&) {
+    }
+    return Family::llama;
   }
 
   void open_gguf(const std::string& path) {

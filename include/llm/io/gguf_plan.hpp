@@ -42,16 +42,17 @@ struct PlannedTensor {
 namespace detail::gguf {
 
 /// Walks the tensors of the source and of the GGUF file side by side: both name the same ones in the same order, but for experts, which
-/// GGUF has in one tensor for all.
+/// GGUF has in one tensor for all, and GPT-2's queries, keys and values, which it has joined and checkpoints of this library apart.
 class Planner {
  public:
   Planner(const PublishedConfig& model, TensorLayout source) : model_(model), config_(model.config) {
     source_ = expected_tensors(config_, model.family, source);
     wanted_ = expected_tensors(config_, model.family, {.names = TensorNames::gguf});
     stacked_ = source.stacked;
-    in_out_ = naming_of(model.family, source.names).in_out;
-    if (const Position stored = gguf_config(model).position; stored != config_.position)
-      reorder_ = stored == Position::rope_interleaved ? RopeReorder::interleaved_from_half : RopeReorder::half_from_interleaved;
+    const TensorNaming naming = naming_of(model.family, source.names);
+    in_out_ = naming.in_out;
+    joins_qkv_ = naming.qkv.empty() && !naming_of(model.family, TensorNames::gguf).qkv.empty();
+    if (config_.rotary()) reorder_ = reorder_between(config_.position, gguf_config(model).position);
   }
 
   std::vector<PlannedTensor> plan() {
@@ -61,6 +62,8 @@ class Planner {
         ++at_, ++next_;
       } else if (tensor.name.ends_with("ffn_gate_exps.weight")) {
         experts();
+      } else if (joins_qkv_ && tensor.name.ends_with(".attn_qkv.weight")) {
+        join_qkv();
       } else {
         ParameterSource source{.tensor = take().name};
         reorder(tensor, source);
@@ -79,13 +82,19 @@ class Planner {
   }
 
   void reorder(const ExpectedTensor& tensor, ParameterSource& source) const {
-    if (reorder_ == RopeReorder::none) return;
-    for (const std::string_view name : {".attn_q.weight", ".attn_k.weight", ".attn_q.bias", ".attn_k.bias"}) {
-      if (!tensor.name.ends_with(name)) continue;
-      source.head_width = source.head_stride = config_.head_width();
-      source.rotated = config_.rope_width();
-      source.reorder = reorder_;
-    }
+    for (const std::string_view name :
+         {".attn_q.weight", ".attn_k.weight", ".attn_q.bias", ".attn_k.bias", ".attn_q_norm.weight", ".attn_k_norm.weight"})
+      if (tensor.name.ends_with(name)) reorder_heads(source, config_, reorder_);
+  }
+
+  /// A layer's matrices of queries, keys and values, which are of one size where GGUF joins them, and their biases.
+  void join_qkv() {
+    PlannedTensor tensors[2];
+    const std::size_t count = config_.qkv_bias ? 2 : 1;
+    for (std::size_t i = 0; i < count; ++i) tensors[i].name = wanted_[at_].name, tensors[i].shape = wanted_[at_].shape, ++at_;
+    for (int part = 0; part < 3; ++part)
+      for (std::size_t i = 0; i < count; ++i) tensors[i].parts.push_back({.tensor = take().name});
+    for (std::size_t i = 0; i < count; ++i) plan_.push_back(std::move(tensors[i]));
   }
 
   /// Gate, up and down of all experts of a layer.
@@ -110,7 +119,7 @@ class Planner {
   const PublishedConfig& model_;
   const Config& config_;
   std::vector<ExpectedTensor> source_, wanted_;
-  bool stacked_ = false, in_out_ = false;
+  bool stacked_ = false, in_out_ = false, joins_qkv_ = false;
   RopeReorder reorder_ = RopeReorder::none;
   std::size_t at_ = 0, next_ = 0;
   std::vector<PlannedTensor> plan_;

@@ -47,6 +47,20 @@ struct ParameterSource {
 
 namespace detail {
 
+/// What rows of rotated heads go through from files of one convention to a model, or other files, of another.
+constexpr RopeReorder reorder_between(Position from, Position to) {
+  if (from == to) return RopeReorder::none;
+  return to == Position::rope_half ? RopeReorder::half_from_interleaved : RopeReorder::interleaved_from_half;
+}
+
+/// Lets the rows of a tensor of queries or keys - a matrix, its bias, a gain - change places, head by head.
+inline void reorder_heads(ParameterSource& source, const Config& config, RopeReorder reorder) {
+  if (reorder == RopeReorder::none) return;
+  if (source.head_width == 0) source.head_width = source.head_stride = config.head_width();
+  source.rotated = config.rope_width();
+  source.reorder = reorder;
+}
+
 /// A module of LLM's layers and what naming tables call it.
 struct LayerModule {
   std::string_view module;
@@ -83,8 +97,7 @@ class SourceFinder {
  public:
   SourceFinder(const Config& target, const Config& file, Family family, TensorLayout layout)
       : target_(target), file_(file), family_(family), own_names_(layout.names == TensorNames::library), n_(naming_of(family, layout)) {
-    if (!target.rotary() || target.position == file.position) return;
-    reorder_ = target.position == Position::rope_half ? RopeReorder::half_from_interleaved : RopeReorder::interleaved_from_half;
+    if (target.rotary()) reorder_ = reorder_between(file.position, target.position);
   }
 
   ParameterSource operator()(const ParameterFacts& p) const {
@@ -174,10 +187,7 @@ class SourceFinder {
   void heads(ParameterSource& source, std::string_view module) const {
     const bool rotated =
         module == "self_attn.q_proj" || module == "self_attn.k_proj" || module == "self_attn.q_norm" || module == "self_attn.k_norm";
-    if (!rotated || reorder_ == RopeReorder::none) return;
-    if (source.head_width == 0) source.head_width = source.head_stride = file_.head_width();
-    source.rotated = file_.rope_width();
-    source.reorder = reorder_;
+    if (rotated) reorder_heads(source, file_, reorder_);
   }
 
   [[noreturn]] void fail(std::string_view module) const {
