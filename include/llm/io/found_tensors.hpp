@@ -47,6 +47,11 @@ inline std::string extents_text(std::span<const std::int64_t> shape) {
   return out + "]";
 }
 
+/// A name without what stands before all names of its files, if it has that.
+constexpr std::string_view without_prefix(std::string_view name, std::string_view prefix) {
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
 /// What is wrong with a tensor as weights of which rows of so many elements are taken (0: none), or elements if it is stored transposed;
 /// empty when nothing is.
 inline std::string fault_as_weights(const FoundTensor& tensor, std::int64_t columns, bool transposed) {

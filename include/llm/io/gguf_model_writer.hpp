@@ -135,11 +135,7 @@ class ModelWriter {
 inline TensorLayout checked_layout(const PublishedConfig& model, TensorNames names, std::span<const FoundTensor> tensors) {
   const TensorCheck check = check_tensors(model, names, tensors);
   if (check.matches()) return check.layout;
-  std::string text;
-  for (std::size_t i = 0; i < (std::min)(check.problems.size(), std::size_t{8}); ++i)
-    text += concat(i == 0 ? "" : "; ", check.problems[i].text);
-  throw FileError(concat("llm::write_gguf: the tensors are not those of ", model.source, ": ", text,
-                         check.hint.empty() ? "" : " (hint: ", check.hint, check.hint.empty() ? "" : ")"));
+  throw FileError(concat("llm::write_gguf: the tensors are not those of ", model.source, ": ", check.text()));
 }
 
 /// What llama.cpp calls the file by: the number of the format that most elements have.

@@ -37,11 +37,34 @@ inline Config translated(Config file, const Config& model) {
   return file;
 }
 
+/// Whether the files hold a head that is an equal copy of their embedding.
+inline bool has_equal_head(const CheckpointFiles& files, Family family, std::string_view prefix) {
+  const TensorNaming n = naming_of(family, files.names());
+  const auto find = [&](std::string_view wanted) -> const FoundTensor* {
+    for (const FoundTensor& tensor : files.tensors())
+      if (without_prefix(tensor.name, prefix) == wanted) return &tensor;
+    return nullptr;
+  };
+  const FoundTensor *const head = find(n.head), *embedding = find(concat(n.prefix, n.embedding));
+  if (embedding == nullptr) embedding = find(n.embedding);  // as base classes are saved
+  return head != nullptr && embedding != nullptr && head->format && head->format == embedding->format && equal_bytes(*head, *embedding);
+}
+
 }  // namespace detail
 
-/// Whether llm::load gives a model of config `model` from files of config `file`.
+/// Whether llm::load gives a model of config `model` from files of config `file`, by the configs alone.
 inline bool loads_as(const Config& model, const Config& file) {
   return config_differences(detail::translated(file, model), "", model, "").empty();
+}
+
+/// The same for files that are open: a tied model is loaded, too, when they say that theirs is not tied but hold two equal matrices.
+inline bool loads_as(const Config& model, const CheckpointFiles& files) {
+  if (!files.model()) return false;
+  Config file = files.model()->config;
+  if (loads_as(model, file)) return true;
+  if (!model.tie_embeddings || file.tie_embeddings) return false;
+  file.tie_embeddings = true;
+  return loads_as(model, file) && detail::has_equal_head(files, files.model()->family, "");
 }
 
 namespace detail {
@@ -57,8 +80,10 @@ class LoadPlan {
     order_ = order_by_name(files_.tensors(), [this](const FoundTensor& tensor) { return name(tensor); });
     require_fitting_config();
     const TensorCheck check = check_tensors(model_, files_.names(), files_.tensors(), {.prefix = prefix_});
-    if (!check.matches()) fail(problems(check));
+    if (!check.matches()) fail(concat("the tensors are not those of the config: ", check.text()));
     layout_ = check.layout;
+    for (const FoundTensor& tensor : files_.tensors())
+      if (!beside_the_model(name(tensor), model_.config, model_.family, files_.names())) require_weights(tensor, 0, false);
   }
 
   const PublishedConfig& model() const { return model_; }
@@ -69,7 +94,7 @@ class LoadPlan {
     Part part{source_of(p), nullptr, p.is_matrix() ? p.shape()[1] : 1, p.shape()[0]};
     part.tensor = find(part.source.tensor);
     if (part.tensor == nullptr) fail(concat("has no tensor ", in_quotes(part.source.tensor)));
-    require_readable(*part.tensor, p, part);
+    require_weights(*part.tensor, p.is_matrix() ? p.shape()[1] : 0, part.source.transposed);
     parts_.push_back(std::move(part));
   }
 
@@ -104,9 +129,7 @@ class LoadPlan {
     return read_hf_config(options.config);
   }
 
-  std::string_view name(const FoundTensor& tensor) const {
-    return tensor.name.starts_with(prefix_) ? tensor.name.substr(prefix_.size()) : tensor.name;
-  }
+  std::string_view name(const FoundTensor& tensor) const { return without_prefix(tensor.name, prefix_); }
   const FoundTensor* find(std::string_view wanted) const {
     return find_by_name(files_.tensors(), order_, wanted, [this](const FoundTensor& tensor) { return name(tensor); });
   }
@@ -115,32 +138,16 @@ class LoadPlan {
   /// embedding.
   void require_fitting_config() {
     Config& file = model_.config;
-    if (target_.tie_embeddings && !file.tie_embeddings && has_equal_head()) file.tie_embeddings = true;
+    if (target_.tie_embeddings && !file.tie_embeddings && has_equal_head(files_, model_.family, prefix_)) file.tie_embeddings = true;
     const std::string differences = config_differences(translated(file, target_), "the file", target_, "the model");
     if (!differences.empty())
       throw ConfigError(concat("llm::load: ", path_, ": is of another config: ", differences,
                                " (hint: inspect --emit-config NAME writes the file's config as a header)"));
   }
 
-  bool has_equal_head() const {
-    const TensorNaming n = naming_of(model_.family, files_.names());
-    const FoundTensor *head = find(n.head), *embedding = find(concat(n.prefix, n.embedding));
-    return head != nullptr && embedding != nullptr && head->format && head->format == embedding->format && equal_bytes(*head, *embedding);
-  }
-
-  static std::string problems(const TensorCheck& check) {
-    constexpr std::size_t shown = 8;
-    std::string text = "the tensors are not those of the config: ";
-    for (std::size_t i = 0; i < (std::min)(shown, check.problems.size()); ++i) text += concat(i > 0 ? "; " : "", check.problems[i].text);
-    std::int64_t count = 0;
-    for (const std::int64_t faults : check.faults) count += faults;
-    if (count > static_cast<std::int64_t>(shown)) text += concat("; ", count, " problems in all");
-    return check.hint.empty() ? text : concat(text, " (hint: ", check.hint, ")");
-  }
-
-  void require_readable(const FoundTensor& tensor, const ParameterFacts& p, const Part& part) const {
-    const std::string fault = fault_as_weights(tensor, p.is_matrix() ? p.shape()[1] : 0, part.source.transposed);
-    if (!fault.empty()) fail(concat("tensor ", in_quotes(tensor.name), " ", fault));
+  void require_weights(const FoundTensor& tensor, std::int64_t columns, bool is_transposed) const {
+    if (const std::string fault = fault_as_weights(tensor, columns, is_transposed); !fault.empty())
+      fail(concat("tensor ", in_quotes(tensor.name), " ", fault));
   }
 
   static std::size_t row_bytes(const Part& part) { return static_cast<std::size_t>(storage_bytes(*part.tensor->format, part.columns)); }

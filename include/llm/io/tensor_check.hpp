@@ -61,7 +61,19 @@ struct TensorCheck {
 
   std::int64_t count(TensorFault fault) const { return faults[static_cast<std::size_t>(fault)]; }
   bool matches() const { return faults == std::array<std::int64_t, 5>{}; }
+  /// The first problems in one sentence, how many there are in all, and the hint.
+  std::string text() const;
 };
+
+inline std::string TensorCheck::text() const {
+  constexpr std::size_t shown = 8;
+  std::string out;
+  for (std::size_t i = 0; i < (std::min)(shown, problems.size()); ++i) out += detail::concat(i > 0 ? "; " : "", problems[i].text);
+  std::int64_t all = 0;
+  for (const std::int64_t of_a_kind : faults) all += of_a_kind;
+  if (all > static_cast<std::int64_t>(shown)) out += detail::concat("; ", all, " problems in all");
+  return hint.empty() ? out : detail::concat(out, " (hint: ", hint, ")");
+}
 
 struct TensorCheckOptions {
   std::string prefix = {};     // what all names of the files begin with beyond their family's: "_orig_mod.", "module."
@@ -93,9 +105,7 @@ class TensorChecker {
 
  private:
   /// A name without the prefix of the options, if it has that.
-  std::string_view name(const FoundTensor& tensor) const {
-    return tensor.name.starts_with(options_.prefix) ? tensor.name.substr(options_.prefix.size()) : tensor.name;
-  }
+  std::string_view name(const FoundTensor& tensor) const { return without_prefix(tensor.name, options_.prefix); }
   const FoundTensor* find(std::string_view wanted) const {
     return find_by_name(found_, order_, wanted, [this](const FoundTensor& tensor) { return name(tensor); });
   }

@@ -37,6 +37,11 @@ constexpr llm::Config shorter = [] {
   c.max_seq_len = 16;
   return c;
 }();
+constexpr llm::Config hf_gpt2_untied = [] {
+  llm::Config c = hf_gpt2;
+  c.tie_embeddings = false;
+  return c;
+}();
 constexpr llm::Config longer = [] {
   llm::Config c = hf_llama;
   c.max_seq_len = 65;
@@ -116,6 +121,34 @@ TEST_CASE("A tied head: the flag, the file and the model together [tied_missing]
   ModelFolder headless("hf/llama_tied");
   headless.config["tie_word_embeddings"] = false;
   CHECK_THROWS_WITH(llm::load<hf_llama>(headless.path()), Contains("missing: 'lm_head.weight'"));
+}
+
+TEST_CASE("What loads is found among configs: a head that is an equal copy makes a tied model, in every layout") {
+  const auto check = [](const std::string& path, const llm::Config& tied, const llm::Config& untied, bool equal) {
+    const auto files = llm::CheckpointFiles::open(path);
+    CHECK(llm::loads_as(tied, files) == equal);
+    CHECK(llm::loads_as(untied, files));
+    CHECK_FALSE(llm::loads_as(hf_qwen3, files));
+  };
+  for (const bool equal : {true, false}) {
+    ModelFolder llama("hf/llama_tied");
+    llama.config["tie_word_embeddings"] = false;
+    llama.tensors["lm_head.weight"] = llama.tensors.at("model.embed_tokens.weight");
+    if (!equal) llama.tensors.at("lm_head.weight").bytes[5] ^= std::byte{1};
+    check(llama.path(), hf_llama_tied, hf_llama, equal);
+
+    ModelFolder gpt2("hf/gpt2");  // saved without "transformer."
+    gpt2.config["tie_word_embeddings"] = false;
+    for (auto& [name, tensor] : std::exchange(gpt2.tensors, {}))
+      gpt2.tensors[name.starts_with("transformer.") ? name.substr(12) : name] = std::move(tensor);
+    gpt2.tensors["lm_head.weight"] = gpt2.tensors.at("wte.weight");
+    if (!equal) gpt2.tensors.at("lm_head.weight").bytes[5] ^= std::byte{1};
+    check(gpt2.path(), hf_gpt2, hf_gpt2_untied, equal);
+    if (equal) CHECK(logits(llm::load<hf_gpt2>(gpt2.path())) == logits(llm::load<hf_gpt2>(golden_path("hf/gpt2"))));
+  }
+  TemporaryFolder folder;
+  fs::copy(golden_path("hf/llama/model.safetensors"), folder.path());
+  CHECK_FALSE(llm::loads_as(hf_llama, llm::CheckpointFiles::open(folder / "model.safetensors")));  // nothing says what it is
 }
 
 TEST_CASE("A shard that is missing or cut is an error [idx_missing] [st_trunc]") {
@@ -230,6 +263,11 @@ constexpr llm::Config wide = [] {
   c.vocab_size = 20'000, c.d_model = 320, c.head_dim = 80;
   return c;
 }();
+constexpr llm::Config many_words = [] {
+  llm::Config c = hf_llama;
+  c.vocab_size = 200'000;
+  return c;
+}();
 }  // namespace
 
 TEST_CASE("Refusing a large file of another config costs little memory [hostile]") {
@@ -241,5 +279,17 @@ TEST_CASE("Refusing a large file of another config costs little memory [hostile]
   }
   const std::string path = folder.path();
   CHECK(refusal_is_cheap([&] { llm::load_trainable<wide>(path); }, "misshaped"));
+}
+
+TEST_CASE("Refusing a large file with integers in it costs little memory [hostile]") {
+  ModelFolder folder("hf/llama");
+  folder.config["vocab_size"] = 200'000;
+  for (const char* name : {"model.embed_tokens.weight", "lm_head.weight"}) {
+    auto& table = folder.tensors.at(name);
+    table.shape = {200'000, 32}, table.bytes.assign(std::size_t{200'000} * 32 * 4, std::byte{0});
+  }
+  folder.convert<std::int64_t>("model.layers.1.mlp.up_proj.weight");
+  const std::string path = folder.path();
+  CHECK(refusal_is_cheap([&] { llm::load_trainable<many_words>(path); }, "holds I64"));
 }
 #endif
