@@ -10,7 +10,6 @@
 #include <CLI/CLI.hpp>
 
 #include <llm/chat.hpp>
-#include <llm/io/checkpoint_files.hpp>
 #include <llm/io/load.hpp>
 
 #include "support/chat_loop.hpp"
@@ -43,9 +42,7 @@ bool run(Options& o) {
   llm::set_num_threads(o.threads);
   set_variables(o);
   bool good = false;
-  const auto files = llm::CheckpointFiles::open(o.model);
-  if (!files.model()) throw llm::FileError(o.model + ": nothing says what model it is: there is no config.json beside it");
-  examples::with_published_model(files.model()->config, o.model, "chat", [&]<const llm::Config & C>(std::string_view) {
+  examples::with_published_model(o.model, "chat", [&]<const llm::Config & C>(std::string_view) {
     const llm::ChatFormat format = llm::load_chat_format(o.model, o.chat_template);
     const auto model = llm::load<C>(o.model);
     llm::Session session(model, (std::min)(o.context, C.max_seq_len));

@@ -31,14 +31,6 @@ struct Options {
   int threads = 0;
 };
 
-/// A terminal gets control characters made visible, a file or a pipe gets the text as it is.
-void show(std::string_view text) {
-  static const bool terminal = examples::is_terminal(stdout);
-  const std::string shown = terminal ? llm::escape_control(text) : std::string(text);
-  std::fwrite(shown.data(), 1, shown.size(), stdout);
-  std::fflush(stdout);
-}
-
 void print_rate(const char* phase, std::size_t tokens, double seconds) {
   if (tokens == 0) return;
   std::fprintf(stderr, "%-8s %6zu tokens %9.3f s %9.1f tokens/s\n", phase, tokens, seconds, static_cast<double>(tokens) / seconds);
@@ -50,12 +42,12 @@ void generate(const Options& o, const llm::Tokenizer& tokenizer) {
   llm::GenerateOptions options = o.generate;
   options.vocab_limit = (std::min)(tokenizer.vocab_size(), C.vocab_size);
   auto stream = llm::generate(model, tokenizer, o.prompt, options);
-  show(o.prompt);
+  examples::show(o.prompt);
   examples::Stopwatch watch;
   stream.prefill();
   const double prefill = watch.seconds();
   watch.restart();
-  for (const auto piece : stream) show(piece);
+  for (const auto piece : stream) examples::show(piece);
   const double decode = watch.seconds();
   std::printf("\n");
   std::fflush(stdout);
@@ -76,16 +68,9 @@ void run_trained([[maybe_unused]] const Options& o) {
 #endif
 }
 
-/// What is published; nothing is read of the weights before it is clear which model this is.
 void run_published(const Options& o) {
-  const auto files = llm::CheckpointFiles::open(o.model);
-  if (!files.model()) throw llm::FileError(o.model + ": nothing says what model it is: there is no config.json beside it");
-  const llm::PublishedConfig model = *files.model();
-  examples::with_published_model(model.config, o.model, "generate", [&]<const llm::Config & C>(std::string_view) {
-    std::fprintf(stderr, "%s, rope: %s\n", std::string(to_string(model.family)).c_str(),
-                 std::string(llm::rope_convention(model.config.position)).c_str());
-    generate<C>(o, llm::Tokenizer::from_file(o.model));
-  });
+  examples::with_published_model(o.model, "generate",
+                                 [&]<const llm::Config & C>(std::string_view) { generate<C>(o, llm::Tokenizer::from_file(o.model)); });
 }
 
 void run(const Options& o) {

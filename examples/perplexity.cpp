@@ -49,7 +49,8 @@ llm::PerplexityOptions windows_of(const Options& o, const llm::Tokenizer& tokeni
 template <const llm::Config& C>
 void measure(const Options& o, std::string_view name) {
   const auto tokenizer = llm::Tokenizer::from_file(o.model);
-  std::vector<llm::Token> ids = tokenizer.encode(read_text(o.text));
+  // Hugging Face takes special tokens that the text spells, llama-perplexity takes their letters.
+  std::vector<llm::Token> ids = tokenizer.encode(read_text(o.text), {.parse_special = !o.separate});
   if (o.most > 0 && static_cast<std::int64_t>(ids.size()) > o.most) ids.resize(static_cast<std::size_t>(o.most));
   const auto model = llm::load<C>(o.model);
   std::printf("%s, %zu tokens\n", std::string(name).c_str(), ids.size());
@@ -68,10 +69,7 @@ void measure(const Options& o, std::string_view name) {
 
 void run(const Options& o) {
   llm::set_num_threads(o.threads);
-  const auto files = llm::CheckpointFiles::open(o.model);
-  if (!files.model()) throw llm::FileError(o.model + ": nothing says what model it is: there is no config.json beside it");
-  examples::with_published_model(files.model()->config, o.model, "perplexity",
-                                 [&]<const llm::Config & C>(std::string_view name) { measure<C>(o, name); });
+  examples::with_published_model(o.model, "perplexity", [&]<const llm::Config & C>(std::string_view name) { measure<C>(o, name); });
 }
 
 }  // namespace

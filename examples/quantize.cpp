@@ -11,6 +11,7 @@
 #include <llm/io.hpp>
 #include <llm/tokenizer.hpp>
 
+#include "support/open_model.hpp"
 #include "support/quantize_report.hpp"
 
 namespace {
@@ -68,8 +69,7 @@ void run(const Options& o) {
     layers = llm::read_gguf_config(source).config.n_layers;
     llm::write_gguf(o.output, source, options);
   } else {
-    const auto files = llm::CheckpointFiles::open(o.model);
-    if (!files.model()) throw llm::FileError(o.model + ": nothing says what model it is: there is no config.json beside it");
+    const auto files = examples::open_model(o.model);
     layers = files.model()->config.n_layers;
     llm::write_gguf(o.output, *files.model(), files.names(), files.tensors(), beside_the_weights(o, files.model()->config.vocab_size),
                     options);

@@ -85,14 +85,6 @@ class ChatLoop {
     }
   }
 
-  /// A terminal gets control characters made visible, a file or a pipe gets the text as it is.
-  static void show(std::string_view text) {
-    static const bool terminal = is_terminal(stdout);
-    const std::string shown = terminal ? llm::escape_control(text) : std::string(text);
-    std::fwrite(shown.data(), 1, shown.size(), stdout);
-    std::fflush(stdout);
-  }
-
   template <class Reply>
   static void print_timings(const Reply& reply, double prefill, double decode) {
     const auto& tokens = reply.text().tokens();

@@ -1,6 +1,7 @@
 // The published models that programs are compiled for, found by the config of a model's files, and what to do for others.
 #pragma once
 
+#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -18,26 +19,28 @@
 #include <llm/io/load.hpp>
 #include <llm/model/rules.hpp>
 
+#include "open_model.hpp"
+
 namespace examples {
 
 namespace detail {
 
 template <const llm::Config& C, class F>
-bool call_if_loads(const llm::Config& file, std::string_view name, F& f) {
-  if (!llm::loads_as(C, file)) return false;
+bool call_if_loads(const llm::CheckpointFiles& files, std::string_view name, F& f) {
+  if (!llm::loads_as(C, files)) return false;
   f.template operator()<C>(name);
   return true;
 }
 
 /// Each config costs some seconds to compile, so there are few.
 template <class F>
-bool any_published_model(const llm::Config& file, F& f) {
+bool any_published_model(const llm::CheckpointFiles& files, F& f) {
 #if defined(LLM_EXAMPLE_MODEL)
-  return call_if_loads<LLM_EXAMPLE_MODEL>(file, "the program's own", f);
+  return call_if_loads<LLM_EXAMPLE_MODEL>(files, "the program's own", f);
 #else
   namespace configs = llm::configs;
-  return call_if_loads<configs::smollm2_135m>(file, "smollm2_135m", f) || call_if_loads<configs::gpt2_124m>(file, "gpt2_124m", f) ||
-         call_if_loads<configs::qwen3_0_6b>(file, "qwen3_0_6b", f) || call_if_loads<configs::llama3_2_1b>(file, "llama3_2_1b", f);
+  return call_if_loads<configs::smollm2_135m>(files, "smollm2_135m", f) || call_if_loads<configs::gpt2_124m>(files, "gpt2_124m", f) ||
+         call_if_loads<configs::qwen3_0_6b>(files, "qwen3_0_6b", f) || call_if_loads<configs::llama3_2_1b>(files, "llama3_2_1b", f);
 #endif
 }
 
@@ -60,11 +63,19 @@ inline std::string how_to_build(const std::string& program, const std::string& m
 
 }  // namespace detail
 
-/// Calls f.template operator()<C>(name) for the compiled-in config whose weights files of this config hold. Throws ConfigError, with the
-/// one command that builds `program` for this model, when there is none.
+/// Calls f.template operator()<C>(name) for the compiled-in config whose weights the files at `path` hold, after it has said on stderr
+/// which family they are of, and which convention of RoPE was found. Nothing is read of the weights before it is clear which model this
+/// is. Throws FileError when nothing says that, ConfigError, with the one command that builds `program` for this model, when there is none.
 template <class F>
-void with_published_model(const llm::Config& file, const std::string& path, const std::string& program, F&& f) {
-  if (!detail::any_published_model(file, f)) throw llm::ConfigError(detail::how_to_build(program, path, file));
+void with_published_model(const std::string& path, const std::string& program, F&& f) {
+  const llm::CheckpointFiles files = open_model(path);
+  const llm::PublishedConfig& model = *files.model();
+  const auto call = [&]<const llm::Config & C>(std::string_view name) {
+    std::fprintf(stderr, "%s, rope: %s\n", std::string(to_string(model.family)).c_str(),
+                 std::string(llm::rope_convention(model.config.position)).c_str());
+    f.template operator()<C>(name);
+  };
+  if (!detail::any_published_model(files, call)) throw llm::ConfigError(detail::how_to_build(program, path, model.config));
 }
 
 }  // namespace examples
