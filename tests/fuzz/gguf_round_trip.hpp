@@ -9,7 +9,9 @@
 #include <vector>
 
 #include <llm/io/gguf.hpp>
+#include <llm/io/gguf_model_writer.hpp>
 #include <llm/model/config_fields.hpp>
+#include <support/temporary_folder.hpp>
 
 namespace llm_test {
 
@@ -41,6 +43,27 @@ inline void check_round_trip(const llm::GgufFile& file) {
   for (std::size_t i = 0; i < file.tensors().size(); ++i) {
     const llm::GgufEntry &a = file.tensors()[i], &b = again.tensors()[i];
     if (a.name != b.name || a.dtype != b.dtype || a.shape != b.shape || !same_bytes(a.bytes, b.bytes)) std::abort();
+  }
+}
+
+/// Writes the file's model again, as it is and in q8_0 where rows allow it, and ends the program unless a reader finds the same tensors.
+inline void check_quantized(const llm::GgufFile& file) {
+  static const TemporaryFolder folder;
+  llm::GgufWriteOptions encoded;
+  encoded.format = [](const llm::PlannedTensor& tensor, llm::DType) {
+    return tensor.columns() % 32 == 0 ? llm::DType::q8_0 : llm::DType::f32;
+  };
+  for (const llm::GgufWriteOptions& options : {llm::GgufWriteOptions{}, encoded}) {
+    const std::string path = folder / "written.gguf";
+    try {
+      llm::write_gguf(path, file, options);
+    } catch (const llm::Error&) {  // types that are not read, integers, numbers that are not finite, sizes beyond a format's
+      continue;
+    }
+    const auto again = llm::GgufFile::open(path);
+    if (again.tensors().size() != file.tensors().size()) std::abort();
+    for (std::size_t i = 0; i < file.tensors().size(); ++i)
+      if (again.tensors()[i].name != file.tensors()[i].name || again.tensors()[i].shape != file.tensors()[i].shape) std::abort();
   }
 }
 

@@ -1,5 +1,5 @@
-// What the fuzzer and the replay of its corpus do with one input: read it as a GGUF file, walk all of it, write it again,
-// read its Config and its tokenizer.
+// What the fuzzer and the replay of its corpus do with one input: read it as a GGUF file, walk all of it, write it again, in memory and as
+// the program quantize does, read its Config and its tokenizer.
 #pragma once
 
 #include <cstddef>
@@ -61,6 +61,7 @@ inline bool fuzz_gguf(std::span<const std::byte> input) try {
   }
   if (header > input.size()) std::abort();
   check_round_trip(file);
+  check_quantized(file);
   try {
     const llm::PublishedConfig model = llm::read_gguf_config(file);
     if (!llm::validate(model.config).empty()) std::abort();

@@ -47,6 +47,20 @@ constexpr std::int64_t checked_product(std::int64_t a, std::int64_t b) {
   return a * b;
 }
 
+/// Elements of a shape without negative extents. Throws ShapeError when they take 2^63 units or more, so many for each, were extents of 0
+/// extents of 1: readers of files refuse shapes in which a 0 hides an overflow.
+template <class Extents>
+constexpr std::int64_t checked_elements(const Extents& extents, std::int64_t units) {
+  bool empty = false;
+  std::int64_t count = 1;
+  for (const std::int64_t extent : extents) {
+    empty = empty || extent == 0;
+    if (extent != 0) count = checked_product(count, extent);
+  }
+  checked_product(count, units);
+  return empty ? 0 : count;
+}
+
 }  // namespace detail
 
 /// The extents of a tensor, outermost first: Shape<dyn, dyn, 1536> is [B, T, 1536] with B and T given at run time.

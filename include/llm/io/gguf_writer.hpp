@@ -71,11 +71,9 @@ inline std::uint64_t checked_bytes(const GgufTensorToWrite& tensor) {
   element_type_number(tensor.dtype);
   if (tensor.shape.size() > max_dimensions)
     fail(concat("has ", tensor.shape.size(), " dimensions, the format's limit is ", max_dimensions));
-  std::int64_t count = 1;
-  for (const std::int64_t extent : tensor.shape) {
+  for (const std::int64_t extent : tensor.shape)
     if (extent < 0) fail(concat("extent ", extent, " is negative"));
-    count = checked_product(count, extent);
-  }
+  const std::int64_t count = checked_elements(tensor.shape, block_format(tensor.dtype).bytes);
   const std::int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back(), block = block_format(tensor.dtype).elements;
   if (row % block != 0)
     fail(concat("a row of ", row, " elements is not a whole number of ", to_string(tensor.dtype), " blocks of ", block));

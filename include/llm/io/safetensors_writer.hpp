@@ -59,11 +59,9 @@ inline std::uint64_t checked_bytes(const SafetensorsTensor& tensor) {
   if (tensor.name == metadata_key) fail("the format reserves this name");
   if (find_element_type(tensor.dtype) == nullptr) fail(concat("the format has no type for ", to_string(tensor.dtype)));
   if (tensor.shape.size() > max_rank) fail(concat("rank ", tensor.shape.size(), " exceeds ", max_rank));
-  std::int64_t count = 1;
-  for (const std::int64_t extent : tensor.shape) {
+  for (const std::int64_t extent : tensor.shape)
     if (extent < 0) fail(concat("extent ", extent, " is negative"));
-    count = checked_product(count, extent);
-  }
+  const std::int64_t count = checked_elements(tensor.shape, 8 * block_format(tensor.dtype).bytes);
   return static_cast<std::uint64_t>(storage_bytes(tensor.dtype, count));
 }
 

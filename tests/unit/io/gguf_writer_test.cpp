@@ -181,6 +181,8 @@ TEST_CASE("what the format or its reader does not allow is refused before a file
   refused({}, {{"a", DType::u8, {1}}}, "no element type for u8");
   refused({}, {{"a", DType::q8_0, {32, 16}}}, "a row of 16");
   refused({}, {{"a", DType::f32, {INT64_MAX / 4, 2}}}, "exceed");
+  refused({}, {{"a", DType::f32, {0, INT64_MAX / 2, 4}}}, "exceed");  // a 0 hides nothing from the reader
+  refused({}, {{"a", DType::q8_0, {std::int64_t{1} << 60, 0}}}, "exceed");
   refused(with("general.alignment", std::uint32_t{24}), {}, "power of two");
   refused(with("general.alignment", std::uint64_t{32}), {}, "u32");
   refused(with("gr\xC3\xBC\xC3\x9F"

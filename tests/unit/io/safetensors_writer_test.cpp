@@ -90,6 +90,8 @@ TEST_CASE("what the format cannot hold is refused and the old file stays") {
   refuses({tensor_of("t", {7}, six)}, "tensor 't': has 24 bytes, but its shape and dtype take 28");
   refuses({tensor_of("t", {-6}, six)}, "extent -6 is negative");
   refuses({tensor_of("t", {std::int64_t{1} << 32, std::int64_t{1} << 32}, six)}, "2^63");
+  refuses({tensor_of("t", {0, std::int64_t{1} << 32, std::int64_t{1} << 32}, std::vector<float>{})}, "2^63");  // a 0 hides it
+  refuses({tensor_of("t", {std::int64_t{1} << 60, 0}, std::vector<float>{})}, "2^63");  // bits, which its reader counts
   refuses({tensor_of("t", {6}, six), tensor_of("t", {2, 3}, six)}, "'t' occurs twice");
   refuses({tensor_of("__metadata__", {6}, six)}, "reserves this name");
   refuses({{"q", DType::q8_0, {32}, std::as_bytes(std::span("0123456789012345678901234567890123"))}}, "no type for q8_0");
