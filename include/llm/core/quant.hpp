@@ -11,13 +11,6 @@
 
 namespace llm {
 
-/// One q8_0 block of GGML: 32 values, each scale * q. It takes 34 bytes in a file, so blocks stand at odd addresses: read them by copy.
-struct BlockQ8_0 {
-  f16 scale;
-  std::int8_t q[32];
-};
-static_assert(sizeof(BlockQ8_0) == 34);
-
 namespace detail {
 
 template <class Stored, class Out>

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,22 +16,14 @@
 #include <llm/io/gguf_config_keys.hpp>
 #include <llm/io/gguf_key_names.hpp>
 #include <llm/model/config.hpp>
+#include <llm/ops/rope_frequencies.hpp>
 
 namespace llm::detail::gguf {
 
-/// Positions after which rotated pair i of rope_dim / 2 has turned once.
-inline double wavelength(double theta, std::int64_t rope_dim, std::int64_t i) {
-  constexpr double two_pi = 6.283185307179586;
-  return two_pi * std::pow(theta, 2.0 * static_cast<double>(i) / static_cast<double>(rope_dim));
-}
-
 /// By how much llama3 scaling divides the frequency of rotated pair i of rope_dim / 2.
 inline double llama3_divisor(const RopeScaling& scaling, double theta, std::int64_t rope_dim, std::int64_t i) {
-  const double turns = static_cast<double>(scaling.original_max_seq_len) / wavelength(theta, rope_dim, i);  // over the first context
-  if (turns > scaling.high_freq_factor) return 1;
-  if (turns < scaling.low_freq_factor) return scaling.factor;
-  const double kept = (turns - scaling.low_freq_factor) / (scaling.high_freq_factor - scaling.low_freq_factor);
-  return 1 / ((1 - kept) / scaling.factor + kept);
+  const double frequency = std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(rope_dim));
+  return frequency / stretched(frequency, scaling.factor, llama3_share(frequency, scaling));
 }
 
 /// The divisors in the tensor rope_freqs.weight, one for each rotated pair.
@@ -54,7 +47,7 @@ inline std::vector<double> read_divisors(const Keys& keys, std::int64_t rope_dim
 inline bool has_divisors(const RopeScaling& scaling, double theta, std::int64_t rope_dim, const std::vector<double>& divisors) {
   for (std::size_t i = 0; i < divisors.size(); ++i) {
     const double expected = llama3_divisor(scaling, theta, rope_dim, static_cast<std::int64_t>(i));
-    if (std::abs(divisors[i] - expected) > 1e-3 * expected) return false;
+    if (!(std::abs(divisors[i] - expected) <= 1e-3 * expected)) return false;
   }
   return true;
 }
@@ -87,7 +80,8 @@ inline RopeScaling scaling_of_factors(const Keys& keys, double theta, std::int64
     if (divisors[i] <= 1 || divisors[i] >= largest) continue;
     const double kept = (1 / divisors[i] - 1 / largest) / (1 - 1 / largest);
     const double turns = scaling.low_freq_factor + kept * (scaling.high_freq_factor - scaling.low_freq_factor);
-    const double context = turns * wavelength(theta, rope_dim, static_cast<std::int64_t>(i));
+    const double wavelength = 2.0 * std::numbers::pi * std::pow(theta, 2.0 * static_cast<double>(i) / static_cast<double>(rope_dim));
+    const double context = turns * wavelength;
     if (!(context >= 1 && context <= INT32_MAX)) continue;
     if (fits(std::llround(context))) return scaling;
   }
