@@ -37,6 +37,34 @@ def interleaved(rows, heads):
     return rows.reshape(heads, 2, -1, rows.shape[1]).swapaxes(1, 2).reshape(rows.shape)
 
 
+# The K formats: of normally distributed weights in rows of whole blocks.
+K_FORMATS = {"q2_k": 0.30, "q3_k": 0.17, "q4_k": 0.08, "q5_k": 0.04, "q6_k": 0.02}
+
+
+def write_wide_model(folder):
+    """A folder of a Llama with rows of 256 and 512 normally distributed weights; the tensors."""
+    d, ffn, vocab, layers = 256, 512, 64, 2
+    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": vocab, "hidden_size": d, "num_hidden_layers": layers,
+              "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 64, "intermediate_size": ffn, "max_position_embeddings": 64,
+              "hidden_act": "silu", "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": False}
+    (folder / "config.json").write_text(json.dumps(config))
+    shapes = {"model.embed_tokens.weight": [vocab, d], "model.norm.weight": [d], "lm_head.weight": [vocab, d]}
+    for i in range(layers):
+        shapes |= {f"model.layers.{i}.{name}.weight": shape for name, shape in {
+            "input_layernorm": [d], "post_attention_layernorm": [d], "self_attn.q_proj": [d, d], "self_attn.k_proj": [d // 2, d],
+            "self_attn.v_proj": [d // 2, d], "self_attn.o_proj": [d, d], "mlp.gate_proj": [ffn, d], "mlp.up_proj": [ffn, d],
+            "mlp.down_proj": [d, ffn]}.items()}
+    random = np.random.default_rng(1)
+    tensors = {name: random.standard_normal(shape, np.float32) for name, shape in shapes.items()}
+    header, at = {}, 0
+    for name, values in tensors.items():
+        header[name] = {"dtype": "F32", "shape": list(values.shape), "data_offsets": [at, at + values.nbytes]}
+        at += values.nbytes
+    text = json.dumps(header).encode()
+    (folder / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + b"".join(v.tobytes() for v in tensors.values()))
+    return tensors
+
+
 def check_format(quantize, folder, source, name, limit, out):
     subprocess.run([quantize, folder, out, "--format", name, "--pure", "--overwrite"], check=True, capture_output=True)
     reader = gguf.GGUFReader(out)
@@ -93,6 +121,11 @@ def main():
         for name, limit in FORMATS.items():
             check_format(quantize, folder, source, name, limit, out)
         check_conversation(quantize, folder, temporary)
+        wide = Path(temporary) / "wide"
+        wide.mkdir()
+        source = write_wide_model(wide)
+        for name, limit in K_FORMATS.items():
+            check_format(quantize, wide, source, name, limit, out)
     print("gguf reads what quantize writes")
 
 
