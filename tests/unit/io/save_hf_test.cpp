@@ -140,18 +140,18 @@ TEST_CASE("A weight that the element type cannot hold is an error that names the
   // a matrix that is written as it lies, one whose rows change places, a vector
   for (const char* const name : {"model.layers.1.mlp.down_proj.weight", "model.layers.0.self_attn.q_proj.weight", "model.norm.weight"}) {
     INFO(name);
-    for (const auto& [value, dtype] : {std::pair(1e6, llm::DType::f16), std::pair(-3.4e38, llm::DType::bf16),
-                                       std::pair(std::nan(""), llm::DType::f32), std::pair(double{INFINITY}, llm::DType::f64)}) {
+    for (const auto& unfit : {std::pair(1e6, llm::DType::f16), std::pair(-3.4e38, llm::DType::bf16),
+                              std::pair(std::nan(""), llm::DType::f32), std::pair(double{INFINITY}, llm::DType::f64)}) {
       auto model = llm::LLM<other_rope<hf_llama>>::random(1);
-      model.for_each_parameter([&, &value = value](auto& p) {
+      model.for_each_parameter([&](auto& p) {
         if (p.name() != name) return;
         std::vector<double> values(static_cast<std::size_t>(p.numel()));
         p.copy_rows(0, p.shape()[0], values.data());
-        values[3] = value;
+        values[3] = unfit.first;
         p.assign(llm::DType::f64, std::as_bytes(std::span<const double>(values)));
       });
-      CHECK_THROWS_AS(llm::save_hf_directory(folder / "model", model, {.dtype = dtype}), llm::NumericError);
-      CHECK_THROWS_WITH(llm::save_hf_directory(folder / "model", model, {.dtype = dtype}), Contains(name));
+      CHECK_THROWS_AS(llm::save_hf_directory(folder / "model", model, {.dtype = unfit.second}), llm::NumericError);
+      CHECK_THROWS_WITH(llm::save_hf_directory(folder / "model", model, {.dtype = unfit.second}), Contains(name));
     }
   }
   CHECK(fs::is_empty(folder.path()));
