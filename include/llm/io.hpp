@@ -14,5 +14,6 @@
 #include <llm/io/quant_mixture.hpp>
 #include <llm/io/safetensors.hpp>
 #include <llm/io/safetensors_index.hpp>
+#include <llm/io/save_gguf.hpp>
 #include <llm/io/save_hf.hpp>
 #include <llm/io/tensor_check.hpp>

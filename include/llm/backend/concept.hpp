@@ -105,7 +105,7 @@ concept memory_space = requires(void* p, const void* from, std::size_t bytes) {
 template <class B, class T>
 concept backend_for = memory_space<typename B::memory> && requires(
     T* y, const T* x, compute_t<T>* stat, const compute_t<T>* cstat, const std::int32_t* ids, std::int64_t n, bool add, double s,
-    std::int32_t* index, const void* packed, const std::byte* rows, void* kept, const AttentionArgs& attention, const RopeArgs& rope, const RouteArgs& route,
+    std::int32_t* index, const void* packed, const std::byte* rows, std::byte* restored, void* kept, const AttentionArgs& attention, const RopeArgs& rope, const RouteArgs& route,
     const AdamWArgs& adamw, const AdamWPart<T>* parts,
     const Elements<T>* arrays) {
   // elementwise on n elements
@@ -128,6 +128,7 @@ concept backend_for = memory_space<typename B::memory> && requires(
   // weights in any format, rows of K elements (whole blocks), as a backend keeps them: how many bytes that takes, and how it gets there
   { B::stored_bytes(DType::q8_0, n, n) } -> std::same_as<std::int64_t>;   // format, N, K
   { B::store_rows(DType::q8_0, rows, kept, n, n) };                       // format, rows of a file in memory of the host, to, N, K
+  { B::restore_rows(DType::q8_0, packed, n, n, n, restored) };            // and back: format, kept, first row, count, K, the same bytes
   // linear_forward with such weights
   { B::template linear_forward_stored<T>(x, DType::q8_0, packed, x, y, n, n, n) };
   // rows of a table [V, D] by id; backward always adds into dtable. index_outside: position of the first id not in [0, V), or -1

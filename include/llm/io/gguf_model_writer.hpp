@@ -51,9 +51,11 @@ namespace detail::gguf {
 /// Writes the tensors of a plan one by one.
 class ModelWriter {
  public:
-  ModelWriter(std::vector<PlannedTensor> plan, std::span<const FoundTensor> tensors, const GgufWriteOptions& options)
+  ModelWriter(std::vector<PlannedTensor> plan, std::span<const FoundTensor> tensors, const RowReader& reader,
+              const GgufWriteOptions& options)
       : plan_(std::move(plan)),
         tensors_(tensors),
+        reader_(reader),
         options_(options),
         order_(order_by_name(tensors, [](const FoundTensor& t) { return t.name; })) {
     for (const PlannedTensor& planned : plan_) {
@@ -96,7 +98,7 @@ class ModelWriter {
     std::vector<SourceTensor> parts;
     for (const ParameterSource& part : planned.parts) parts.push_back(source(part.tensor));
     WrittenTensor written{planned.name, parts.front().dtype, to, elements_of(planned.shape), 0, 0, 0};
-    const RowMaker maker(planned, parts, to);
+    const RowMaker maker(planned, parts, to, reader_);
     constexpr std::int64_t at_once = std::int64_t{1} << 20;  // elements
     const std::int64_t group = (std::max)(std::int64_t{1}, at_once / (std::max)(std::int64_t{1}, maker.columns()));
     std::vector<std::byte> bytes;
@@ -126,6 +128,7 @@ class ModelWriter {
 
   std::vector<PlannedTensor> plan_;
   std::span<const FoundTensor> tensors_;
+  const RowReader& reader_;
   const GgufWriteOptions& options_;
   std::vector<std::size_t> order_;
   std::vector<DType> formats_;
@@ -174,9 +177,9 @@ inline std::uint32_t file_type(std::span<const GgufTensorToWrite> tensors) {
 }
 
 inline void write_planned(const std::string& path, GgufMetadata metadata, std::vector<PlannedTensor> plan,
-                          std::span<const FoundTensor> tensors, const std::optional<PublishedConfig>& model,
+                          std::span<const FoundTensor> tensors, const RowReader& reader, const std::optional<PublishedConfig>& model,
                           const GgufWriteOptions& options) {
-  const ModelWriter source(std::move(plan), tensors, options);
+  const ModelWriter source(std::move(plan), tensors, reader, options);
   std::vector<GgufTensorToWrite> heads = source.heads();
   metadata.set("general.quantization_version", std::uint32_t{2});
   metadata.set("general.file_type", file_type(heads));
@@ -196,6 +199,14 @@ inline void write_planned(const std::string& path, GgufMetadata metadata, std::v
   writer.commit();
 }
 
+/// A model's file, of tensors whose rows `reader` finds.
+inline void write_model(const std::string& path, const PublishedConfig& model, TensorNames names, std::span<const FoundTensor> tensors,
+                        const RowReader& reader, const GgufMetadata& more, const GgufWriteOptions& options) {
+  GgufMetadata metadata = gguf_metadata(model);
+  for (const GgufMetadata::Pair& pair : more.pairs()) metadata.set(pair.key, pair.value);
+  write_planned(path, std::move(metadata), plan_gguf(model, checked_layout(model, names, tensors)), tensors, reader, model, options);
+}
+
 }  // namespace detail::gguf
 
 /// Writes a model as a GGUF file that llama.cpp loads: the keys of its architecture, `more` metadata (a name, the tokenizer: see
@@ -205,10 +216,7 @@ inline void write_planned(const std::string& path, GgufMetadata metadata, std::v
 /// ConfigError when GGUF cannot say what the model is, NumericError for values that a format cannot hold.
 inline void write_gguf(const std::string& path, const PublishedConfig& model, TensorNames names, std::span<const FoundTensor> tensors,
                        const GgufMetadata& more = {}, const GgufWriteOptions& options = {}) {
-  namespace gg = detail::gguf;
-  GgufMetadata metadata = gguf_metadata(model);
-  for (const GgufMetadata::Pair& pair : more.pairs()) metadata.set(pair.key, pair.value);
-  gg::write_planned(path, std::move(metadata), plan_gguf(model, gg::checked_layout(model, names, tensors)), tensors, model, options);
+  detail::gguf::write_model(path, model, names, tensors, detail::gguf::row_in_memory, more, options);
 }
 
 /// Writes a GGUF file's model again with other formats: all its metadata, and all its tensors as they lie.
@@ -229,7 +237,7 @@ inline void write_gguf(const std::string& path, const GgufFile& source, const Gg
                        .mapped = source.mapped(),
                        .format = tensor.dtype});
   }
-  gg::write_planned(path, GgufMetadata(source), std::move(plan), tensors, {}, options);
+  gg::write_planned(path, GgufMetadata(source), std::move(plan), tensors, gg::row_in_memory, {}, options);
 }
 
 }  // namespace llm

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,14 @@
 #include <llm/io/gguf_plan.hpp>
 
 namespace llm::detail::gguf {
+
+/// Finds a row of a source tensor: so many bytes, where they lie, or put into `room`. Called from many threads at once.
+using RowReader = std::function<const std::byte*(const FoundTensor& tensor, std::int64_t row, std::size_t bytes, std::byte* room)>;
+
+/// Of tensors that lie in memory.
+inline const std::byte* row_in_memory(const FoundTensor& tensor, std::int64_t row, std::size_t bytes, std::byte*) {
+  return tensor.bytes.data() + static_cast<std::size_t>(row) * bytes;
+}
 
 /// A source tensor with the format of its elements.
 struct SourceTensor {
@@ -26,7 +35,8 @@ struct SourceTensor {
 /// Makes the rows of one planned tensor.
 class RowMaker {
  public:
-  RowMaker(const PlannedTensor& plan, std::vector<SourceTensor> parts, DType to) : plan_(plan), parts_(std::move(parts)), to_(to) {}
+  RowMaker(const PlannedTensor& plan, std::vector<SourceTensor> parts, DType to, const RowReader& reader)
+      : plan_(plan), parts_(std::move(parts)), to_(to), reader_(reader) {}
 
   std::int64_t columns() const { return plan_.columns(); }
   std::int64_t rows() const { return plan_.rows(); }
@@ -38,7 +48,8 @@ class RowMaker {
     const auto [part, row] = plan_.origin(r);
     const SourceTensor& source = parts_[part];
     if (source.dtype == to_ && !transposed()) {
-      std::memcpy(out, source.tensor->bytes.data() + static_cast<std::size_t>(row) * row_bytes(), row_bytes());
+      const std::byte* const from = reader_(*source.tensor, row, row_bytes(), out);
+      if (from != out) std::memcpy(out, from, row_bytes());
       return;
     }
     std::vector<float> values(static_cast<std::size_t>(columns())), back(values.size());
@@ -53,19 +64,17 @@ class RowMaker {
 
  private:
   void read(const SourceTensor& source, std::int64_t row, float* out) const {
-    const std::byte* bytes = source.tensor->bytes.data();
-    if (!transposed()) {
-      dequantize_row(source.dtype, bytes + static_cast<std::size_t>(row * storage_bytes(source.dtype, columns())), out, columns());
-      return;
-    }
-    const std::int64_t width = source.columns();  // a column of a matrix of plain elements
+    std::vector<std::byte> room(static_cast<std::size_t>(storage_bytes(source.dtype, transposed() ? source.columns() : columns())));
+    if (!transposed()) return dequantize_row(source.dtype, reader_(*source.tensor, row, room.size(), room.data()), out, columns());
+    const auto at = static_cast<std::size_t>(storage_bytes(source.dtype, row));  // a column of a matrix of plain elements
     for (std::int64_t i = 0; i < columns(); ++i)
-      dequantize_row(source.dtype, bytes + static_cast<std::size_t>(storage_bytes(source.dtype, i * width + row)), out + i, 1);
+      dequantize_row(source.dtype, reader_(*source.tensor, i, room.size(), room.data()) + at, out + i, 1);
   }
 
   const PlannedTensor& plan_;
   std::vector<SourceTensor> parts_;
   DType to_;
+  const RowReader& reader_;
 };
 
 }  // namespace llm::detail::gguf

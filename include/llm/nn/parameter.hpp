@@ -132,6 +132,11 @@ class ParameterView : public ParameterFacts {
     Backend::memory::copy_to_host(values.data(), tensor_.data() + first * width, values.size() * sizeof(T));
     for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<Out>(values[i]);
   }
+  /// The same as they are, in format().
+  void copy_bytes(std::int64_t first, std::int64_t count, std::byte* out) const {
+    const std::int64_t width = is_matrix() ? shape()[1] : 1;
+    Backend::memory::copy_to_host(out, tensor_.data() + first * width, static_cast<std::size_t>(count * width) * sizeof(T));
+  }
 
  private:
   Tensor<T, Shape<dyn>, Backend> tensor_;

@@ -65,6 +65,12 @@ class StoredParameterView : public ParameterFacts {
     }
     for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<Out>(values[i]);
   }
+  /// The same as files have them, in format(): what assign was given.
+  void copy_bytes(std::int64_t first, std::int64_t count, std::byte* out) const {
+    if (!matrix_) return Backend::memory::copy_to_host(out, vector_.data() + first, static_cast<std::size_t>(count) * sizeof(float));
+    detail::require_filled("llm::StoredParameterView::copy_bytes", *matrix_);
+    Backend::restore_rows(matrix_->format(), matrix_->data(), first, count, shape()[1], out);
+  }
 
  private:
   void store(DType format, std::span<const std::byte> bytes) {

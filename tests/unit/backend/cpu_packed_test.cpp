@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include <llm/backend/cpu/packed.hpp>
+#include <llm/backend/cpu/unpacked.hpp>
 #include <support/catch.hpp>
 #include <support/stored_rows.hpp>
 
@@ -24,6 +25,23 @@ TEST_CASE("packed rows decode to what the rows of a file decode to, bit for bit"
           REQUIRE(std::memcmp(got.data(), want.data() + K - unit, static_cast<std::size_t>(unit) * sizeof(float)) == 0);
         }
       }
+  });
+}
+
+TEST_CASE("packed rows unpack to the bytes that were packed") {
+  llm_test::for_each_format([](DType format, std::int64_t unit) {
+    for (const std::int64_t N : {1, 16, 37}) {
+      const std::int64_t K = 3 * unit;
+      INFO(llm::to_string(format) << " N " << N);
+      const auto rows = llm_test::random_rows(format, N, K, 1);
+      std::vector<std::byte> packed(static_cast<std::size_t>(llm::cpu::packed_bytes(format, N, K))), back(rows.size(), std::byte{1});
+      llm::cpu::pack_rows(format, rows.data(), packed.data(), N, K);
+      llm::cpu::unpack_rows(format, packed.data(), 0, N, K, back.data());
+      CHECK(back == rows);
+      back.assign(static_cast<std::size_t>(llm::storage_bytes(format, K)), std::byte{1});
+      llm::cpu::unpack_rows(format, packed.data(), N - 1, 1, K, back.data());
+      CHECK(std::memcmp(back.data(), rows.data() + rows.size() - back.size(), back.size()) == 0);
+    }
   });
 }
 

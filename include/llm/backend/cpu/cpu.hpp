@@ -18,6 +18,7 @@
 #include <llm/backend/cpu/rows.hpp>
 #include <llm/backend/cpu/threads.hpp>
 #include <llm/backend/cpu/tokens.hpp>
+#include <llm/backend/cpu/unpacked.hpp>
 #include <llm/backend/reference/reference.hpp>
 #include <llm/tensor/host_memory.hpp>
 
@@ -76,6 +77,10 @@ struct Cpu {
   template <class Bytes>
   static void store_rows(DType format, const Bytes* rows, void* to, std::int64_t N, std::int64_t K) {
     cpu::store_rows(format, rows, static_cast<std::byte*>(to), N, K);
+  }
+  template <class Bytes>
+  static void restore_rows(DType format, const void* kept, std::int64_t first, std::int64_t count, std::int64_t K, Bytes* rows) {
+    cpu::unpack_rows(format, static_cast<const std::byte*>(kept), first, count, K, rows);
   }
   // A template of its own, so that programs without stored weights do not compile the decoding of their formats.
   template <class T>

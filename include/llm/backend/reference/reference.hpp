@@ -103,6 +103,10 @@ struct Reference {
   static void store_rows(DType format, const std::byte* rows, void* to, std::int64_t N, std::int64_t K) {
     memory::copy_from_host(to, rows, static_cast<std::size_t>(stored_bytes(format, N, K)));
   }
+  static void restore_rows(DType format, const void* kept, std::int64_t first, std::int64_t count, std::int64_t K, std::byte* rows) {
+    memory::copy_to_host(rows, static_cast<const std::byte*>(kept) + stored_bytes(format, first, K),
+                         static_cast<std::size_t>(stored_bytes(format, count, K)));
+  }
   // A template of its own, so that programs without stored weights do not compile the decoding of their formats.
   template <class T>
   static void linear_forward_stored(const T* x, DType format, const void* w, const T* bias, T* y, std::int64_t M, std::int64_t N,
