@@ -9,8 +9,8 @@ using llm::Config;
 
 namespace {
 
-constexpr Config base{
-    .vocab_size = 64, .d_model = 16, .n_layers = 2, .n_heads = 4, .n_kv_heads = 2, .head_dim = 4, .ffn_dim = 24, .max_seq_len = 32};
+constexpr Config base = hf_family;
+constexpr Config mixtral = hf_mixtral, qwen2_moe = hf_qwen2_moe, olmoe = hf_olmoe;
 
 constexpr Config changed(void (*change)(Config&)) {
   Config c = base;
@@ -18,13 +18,6 @@ constexpr Config changed(void (*change)(Config&)) {
   return c;
 }
 
-constexpr Config mixtral = changed([](Config& c) { c.rope_theta = 1e6, c.experts = {.count = 4, .active = 2}; });
-constexpr Config qwen2_moe = changed([](Config& c) {
-  c.n_layers = 3, c.ffn_dim = 20, c.norm_eps = 1e-6, c.qkv_bias = true;
-  c.experts = {.count = 5, .active = 2, .ffn_dim = 12, .shared_ffn_dim = 28, .shared_gate = true, .normalise = false};
-});
-constexpr Config olmoe = changed(
-    [](Config& c) { c.ffn_dim = 12, c.qk_norm = c.qk_norm_joint = true, c.experts = {.count = 6, .active = 3, .normalise = false}; });
 constexpr Config olmo2 = changed([](Config& c) {
   c.norm_rounding = llm::Rounding::gain_then_round;
   c.norm_position = llm::NormPosition::branch, c.qk_norm = c.qk_norm_joint = true;

@@ -74,6 +74,10 @@ constexpr Config sparse_shared = changed(sparse, [](Config& c) {
 });
 constexpr Config sparse_shared_pre = changed(sparse_shared, [](Config& c) { c.norm_position = llm::NormPosition::pre; });
 constexpr Config sparse_gated_post = changed(sparse_and_dense, [](Config& c) { c.norm_position = llm::NormPosition::post; });
+constexpr Config sparse_balanced = changed(sparse_and_dense, [](Config& c) { c.experts.router_aux_loss_coef = 0.01; });
+constexpr Config many_balanced = changed(sparse, [](Config& c) {  // the routers' notes are large beside the rest
+  c.vocab_size = 8, c.experts = {.count = 48, .active = 1, .ffn_dim = 1, .router_z_loss_coef = 0.1};
+});
 constexpr Config two_windows = changed(modern, [](Config& c) {
   c.n_layers = 5, c.sliding_window = 4, c.full_attention_every = 2, c.rope_theta_window = 100.0, c.mlp = llm::Mlp::geglu_tanh;
   c.scale_embeddings = true;
@@ -152,7 +156,8 @@ TEMPLATE_TEST_CASE("training_memory is the pool's high-water mark of a step", ""
                    (Case<sparse_and_dense, llm::bf16>), (Case<sparse_shared, float>), (Case<sparse_shared_pre, float>),
                    (Case<sparse_gated_post, float>), (Case<two_windows, float>), (Case<branches, float>), (Case<branches, llm::bf16>),
                    (Case<sandwich, float>), (Case<parallel, float>), (Case<parallel_wide, llm::bf16>), (Case<sparse_branches, float>),
-                   (Case<sparse_sandwich, float>), (Case<sparse_parallel, float>)) {
+                   (Case<sparse_sandwich, float>), (Case<sparse_parallel, float>), (Case<sparse_balanced, llm::bf16>),
+                   (Case<many_balanced, float>)) {
   const OneThread quick;
   Trainer<typename TestType::Model> trainer;
   trainer.measured({});  // the first step

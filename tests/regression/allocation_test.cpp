@@ -39,7 +39,8 @@ inline constexpr llm::Config wide{
 
 inline constexpr llm::Config sparse = [] {
   llm::Config c = modern;
-  c.experts = {.count = 8, .active = 2, .ffn_dim = 96, .shared_ffn_dim = 64, .shared_gate = true, .first_dense = 1};
+  c.experts = {
+      .count = 8, .active = 2, .ffn_dim = 96, .shared_ffn_dim = 64, .shared_gate = true, .first_dense = 1, .router_aux_loss_coef = 0.01};
   return c;
 }();
 

@@ -31,7 +31,11 @@ constexpr Config small(Config c) {
   return c;
 }
 inline constexpr Config mixtral = small(llm::configs::mixtral_8x7b);
-inline constexpr Config qwen3_moe = small(llm::configs::qwen3_30b_a3b);
+inline constexpr Config qwen3_moe = [] {
+  Config c = small(llm::configs::qwen3_30b_a3b);
+  c.experts.router_aux_loss_coef = 0.2;
+  return c;
+}();
 inline constexpr Config qwen2_moe = small(llm::configs::qwen1_5_moe_a2_7b);
 /// As GLM 4.5: DeepSeek-V3's router with common attention.
 inline constexpr Config grouped = [] {
@@ -47,7 +51,9 @@ inline constexpr Config grouped = [] {
                .score_bias = true,
                .scale = 1.8,
                .groups = 3,
-               .active_groups = 2};
+               .active_groups = 2,
+               .router_aux_loss_coef = 0.2,
+               .router_z_loss_coef = 0.1};
   return c;
 }();
 /// As Gemma 3: some layers with a window and rotations of their own.

@@ -61,6 +61,25 @@ inline constexpr llm::Config hf_gpt2{.vocab_size = 128,
                                      .qkv_bias = true,
                                      .attention_out_bias = true,
                                      .mlp_bias = true};
+/// hf/mixtral, qwen2_moe and olmoe differ from it, as do others that make_families.py writes.
+inline constexpr llm::Config hf_family{
+    .vocab_size = 64, .d_model = 16, .n_layers = 2, .n_heads = 4, .n_kv_heads = 2, .head_dim = 4, .ffn_dim = 24, .max_seq_len = 32};
+inline constexpr llm::Config hf_mixtral = [] {
+  llm::Config c = hf_family;
+  c.rope_theta = 1e6, c.experts = {.count = 4, .active = 2};
+  return c;
+}();
+inline constexpr llm::Config hf_qwen2_moe = [] {
+  llm::Config c = hf_family;
+  c.n_layers = 3, c.ffn_dim = 20, c.norm_eps = 1e-6, c.qkv_bias = true;
+  c.experts = {.count = 5, .active = 2, .ffn_dim = 12, .shared_ffn_dim = 28, .shared_gate = true, .normalise = false};
+  return c;
+}();
+inline constexpr llm::Config hf_olmoe = [] {
+  llm::Config c = hf_family;
+  c.ffn_dim = 12, c.qk_norm = c.qk_norm_joint = true, c.experts = {.count = 6, .active = 3, .normalise = false};
+  return c;
+}();
 /// The same with the other convention of RoPE.
 template <const llm::Config& C>
 inline constexpr llm::Config other_rope = [] {

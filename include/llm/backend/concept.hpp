@@ -63,6 +63,26 @@ struct RouteArgs {
   double scale = 1.0;
 };
 
+/// The losses that keep experts in balance, over all `routers` of a pass, each of which saw `rows` rows: the auxiliary one is experts
+/// times the sum over the experts of (the mean number of a row's choices that fall on it) * (its mean share, where a row's scores are
+/// scaled to a sum of 1), the means over all rows of all routers; the z-loss the mean of (log sum exp(logits))^2. `aux` and `z` are their
+/// coefficients. What router_losses writes are experts + 5 numbers in `compute`, named here; `gradient`, that of the loss which `total` was
+/// added to, is the caller's to write before router_losses_backward, and 0 until then.
+/// Sources: arXiv:2101.03961 eq. 4 (Switch) with several choices and routers as transformers takes them, 2202.08906 eq. 5 (ST-MoE).
+struct RouterLossArgs {
+  enum Losses : std::int8_t {
+    total,
+    aux_loss,
+    z_loss,
+    gradient,
+    z_slope,
+    slopes
+  };  // total = aux * aux_loss + z * z_loss; slopes [experts]
+
+  std::int64_t routers = 0, rows = 0, experts = 0;
+  double aux = 0, z = 0;
+};
+
 /// One AdamW step: decoupled weight decay. Source: arXiv:1711.05101, as torch.optim.AdamW computes it.
 /// correction1 = 1 - beta1^step, correction2 = 1 - beta2^step with step counted from 1; gradients are multiplied by grad_scale first.
 struct AdamWArgs {
@@ -106,7 +126,7 @@ template <class B, class T>
 concept backend_for = memory_space<typename B::memory> && requires(
     T* y, const T* x, compute_t<T>* stat, const compute_t<T>* cstat, const std::int32_t* ids, std::int64_t n, bool add, double s,
     std::int32_t* index, const void* packed, const std::byte* rows, std::byte* restored, void* kept, const AttentionArgs& attention, const RopeArgs& rope, const RouteArgs& route,
-    const AdamWArgs& adamw, const AdamWPart<T>* parts,
+    const RouterLossArgs& balance, const AdamWArgs& adamw, const AdamWPart<T>* parts,
     const Elements<T>* arrays) {
   // elementwise on n elements
   { B::template fill<T>(y, n, s) };
@@ -168,6 +188,9 @@ concept backend_for = memory_space<typename B::memory> && requires(
   // product: order[place] = choice, places[choice] = place; those of expert e begin at begins[e] and end at begins[e + 1], in host memory
   { B::template route_forward<T>(route, x, x, index, stat) };              // logits, bias (may be null), experts, weights
   { B::template route_backward<T>(route, x, ids, cstat, y, add) };         // logits, experts, dweights, dlogits
+  { B::template router_statistics<T>(route, x, ids, stat) };               // logits, experts, statistics [2 experts + 1]
+  { B::template router_losses<compute_t<T>>(balance, cstat, stat) };       // statistics [routers, 2 experts + 1], losses [experts + 5]
+  { B::template router_losses_backward<T>(route, x, cstat, y) };           // logits, losses, dlogits; always adds
   { B::sort_choices(ids, n, n, index, index, (std::int64_t*)nullptr) };    // experts, choices, number of experts, order, places, begins
   { B::template gather_rows<T>(ids, x, y, n, n, n) };           // order, x, y, choices, active, cols: each choice's row of x
   { B::template scale_rows<T>(ids, cstat, y, n, n) };           // order, weights, y, choices, cols: y[place] *= weight of its choice

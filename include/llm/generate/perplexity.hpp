@@ -13,6 +13,7 @@
 #include <llm/autograd/tape.hpp>
 #include <llm/core/error.hpp>
 #include <llm/ops/cross_entropy.hpp>
+#include <llm/ops/router_losses.hpp>
 #include <llm/tensor/tensor.hpp>
 
 namespace llm {
@@ -78,7 +79,7 @@ Perplexity perplexity(const Model& model, std::span<const Token> ids, const Perp
     counted = end;
     if (first >= end) continue;
     using Ids = typename Model::Ids;
-    const double mean = static_cast<double>(model.loss(Ids::from(inputs, {1, T}), Ids::from(targets, {1, T})).item());
+    const double mean = detail::mean_cross_entropy(model, Ids::from(inputs, {1, T}), Ids::from(targets, {1, T}));
     sum.nats += mean * static_cast<double>(end - first);
     sum.tokens += end - first;
     ++sum.windows;

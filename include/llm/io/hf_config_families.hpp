@@ -113,6 +113,12 @@ inline void read_gemma(Fields& fields, Family family, Config& c) {
 }
 
 /// Mixtral: every layer has experts as wide as intermediate_size.
+/// The loss that balances experts is part of training where the model gives its routers' logits.
+inline void read_router_loss(Fields& fields, double missing, Config& c) {
+  const double coefficient = fields.has("router_aux_loss_coef") ? fields.not_negative("router_aux_loss_coef") : missing;
+  if (fields.flag("output_router_logits", false) && c.has_experts()) c.experts.router_aux_loss_coef = coefficient;
+}
+
 inline void read_mixtral(Fields& fields, Config& c) {
   c.experts.count = fields.count_or(fields.spelling({"num_local_experts", "num_experts"}), 8);
   c.experts.active = fields.count_or("num_experts_per_tok", 2);
@@ -286,6 +292,8 @@ inline Config read_family(Fields& fields, Family family) {
   if (family == Family::qwen3_moe) read_qwen_moe(fields, 128, 8, 768, c);
   if (family == Family::qwen2_moe) read_qwen2_moe(fields, c);
   if (family == Family::olmoe) read_olmoe(fields, c);
+  if (family == Family::mixtral || family == Family::qwen2_moe || family == Family::qwen3_moe || family == Family::olmoe)
+    read_router_loss(fields, family == Family::olmoe ? 0.01 : 0.001, c);
   read_windows(fields, family, c);
   if (family != Family::gpt2) read_rope(fields, family, c);
   return c;

@@ -55,6 +55,10 @@ inline void write_windows(const Config& c, Family family, OrderedJson& json) {
 inline void write_experts(const Config& c, Family family, OrderedJson& json) {
   json["num_experts_per_tok"] = c.experts.active;
   json[family == Family::mixtral ? "num_local_experts" : "num_experts"] = c.experts.count;
+  if (c.experts.router_aux_loss_coef > 0.0) {
+    json["output_router_logits"] = true;
+    json["router_aux_loss_coef"] = c.experts.router_aux_loss_coef;
+  }
   if (family == Family::mixtral) return;
   json["moe_intermediate_size"] = c.expert_ffn_dim();
   json["norm_topk_prob"] = c.experts.normalise;

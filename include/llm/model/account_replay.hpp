@@ -61,6 +61,7 @@ class Replay {
   constexpr void training_step(bool recompute, std::int64_t chunk_bytes) {
     recording_ = true;
     ledger_.take(ids_ + ids_);  // inputs and targets
+    ledger_.take(router_log());
     embedding();
     each_layer(false, [&] { recompute ? block_forgotten() : block(); });
     if (has_final_norm()) norm(rows_, c_.d_model);
@@ -76,6 +77,7 @@ class Replay {
     });
     embedding_backward();
     ledger_.give(statistic_ + statistic_);  // the loss, and its gradient 1
+    ledger_.give(router_log());
     ledger_.give(ids_ + ids_);
   }
 
@@ -224,6 +226,11 @@ class Replay {
     std::int64_t count, active, width;
   };
   constexpr Count logits(const Bank& b) const { return rows_ * b.count * element_; }
+  /// What RouterLog holds.
+  constexpr Count router_log() const {
+    if (!c_.router_losses()) return 0;
+    return (expert_layers(c_) * (Count(2) * c_.experts.count + 1) + c_.experts.count + 5) * statistic_;
+  }
   constexpr Count choices(const Bank& b) const { return rows_ * b.active; }
   constexpr Count inner(const Bank& b) const { return choices(b) * b.width * element_; }
   /// The order of the choices, their places, and where each expert's begin.
@@ -339,6 +346,10 @@ class Replay {
     ledger_.take(statistic_);  // the loss
     ledger_.give(losses);
     if (!kept) ledger_.give(logits);
+    if (c_.router_losses()) {
+      ledger_.take(statistic_);  // the sum with the routers' losses
+      ledger_.give(statistic_);  // the cross-entropy
+    }
     ledger_.take(statistic_ + statistic_);  // 1 = d_loss, and the tape's copy
     gradient(Count(c_.vocab_size) * c_.d_model);
     ledger_.take(hidden_);  // d_x

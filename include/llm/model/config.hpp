@@ -36,6 +36,9 @@ struct Experts {
   double scale = 1.0;              // the weights are multiplied by it
   std::int64_t groups = 1;         // experts stand in so many groups ...
   std::int64_t active_groups = 1;  // ... and only the best of them are chosen from
+  // For training alone; files of other coefficients fit. See LLM::loss.
+  double router_aux_loss_coef = 0.0;  // coefficient of the loss that keeps the experts equally busy; 0: none
+  double router_z_loss_coef = 0.0;    // of the one that keeps the router's logits small; 0: none
 
   friend constexpr bool operator==(const Experts&, const Experts&) = default;
 };
@@ -117,6 +120,10 @@ struct Config {
   constexpr bool gated() const { return mlp == Mlp::swiglu || mlp == Mlp::geglu_tanh; }
   constexpr bool latent_attention() const { return mla.kv_rank != 0; }
   constexpr bool has_experts() const { return experts.count != 0; }
+  /// Whether routers add to the loss.
+  constexpr bool router_losses() const {
+    return has_experts() && (experts.router_aux_loss_coef != 0.0 || experts.router_z_loss_coef != 0.0);
+  }
   /// Width of one expert with the default resolved.
   constexpr std::int64_t expert_ffn_dim() const { return experts.ffn_dim != 0 ? experts.ffn_dim : ffn_dim; }
   /// Whether layer i, from 0, has experts in place of the dense MLP.

@@ -80,7 +80,7 @@ constexpr void for_each_rope_scaling_field(R& rope_scaling, F&& f) {
 template <class E, class F>
 constexpr void for_each_experts_field(E& experts, F&& f) {
   auto& [count, active, ffn_dim, shared_ffn_dim, shared_gate, first_dense, every, score, normalise, score_bias, scale, groups,
-         active_groups] = experts;
+         active_groups, router_aux_loss_coef, router_z_loss_coef] = experts;
   f("experts.count", count);
   f("experts.active", active);
   f("experts.ffn_dim", ffn_dim);
@@ -94,6 +94,8 @@ constexpr void for_each_experts_field(E& experts, F&& f) {
   f("experts.scale", scale);
   f("experts.groups", groups);
   f("experts.active_groups", active_groups);
+  f("experts.router_aux_loss_coef", router_aux_loss_coef);
+  f("experts.router_z_loss_coef", router_z_loss_coef);
 }
 
 template <class M, class F>
@@ -164,6 +166,12 @@ constexpr Config resolved(Config config) {
 
 namespace detail {
 
+/// What decides a model's parameters and results: the same without what training alone uses, defaults written out.
+constexpr Config architecture(Config config) {
+  config.experts.router_aux_loss_coef = config.experts.router_z_loss_coef = 0.0;
+  return resolved(config);
+}
+
 /// A field's value as text.
 template <class V>
 std::string field_text(const V& value) {
@@ -190,7 +198,7 @@ void for_each_difference(const Config& a, const Config& b, F&& f) {
 /// What is different: "d_model is 128 in A, 64 in B; qk_norm is true in A, false in B". Empty when both mean the same model.
 inline std::string config_differences(const Config& a, std::string_view name_of_a, const Config& b, std::string_view name_of_b) {
   std::string out;
-  for_each_difference(resolved(a), resolved(b), [&](const char* field, const auto& mine, const std::string& other) {
+  for_each_difference(detail::architecture(a), detail::architecture(b), [&](const char* field, const auto& mine, const std::string& other) {
     out +=
         detail::concat(out.empty() ? "" : "; ", field, " is ", detail::field_text(mine), " in ", name_of_a, ", ", other, " in ", name_of_b);
   });

@@ -24,6 +24,7 @@ struct TrainingOptions {
   std::int64_t chunk_bytes = LossOptions{}.chunk_bytes;
   bool recompute = false;                // keep only each block's input and run the block again in backward
   const Documents* documents = nullptr;  // packed documents that do not see each other; see operator()
+  LossParts* parts = nullptr;            // filled with what the loss is the sum of
 
   LossOptions loss() const { return {ignore_index, denominator, chunk_bytes}; }
 };
@@ -57,6 +58,7 @@ class LLM {
   static constexpr std::int64_t V = C.vocab_size, D = C.d_model, L = C.n_layers;
   static constexpr const Config& config = C;
   static constexpr std::int64_t parameter_count = llm::parameter_count(C).total;
+  static constexpr bool router_losses = !frozen && C.router_losses();
 
   using backend_type = Backend;
   using weights_type = Weights;
@@ -130,6 +132,9 @@ class LLM {
 
   /// Mean cross-entropy in nats of inputs [B, T] against aligned targets [B, T]. Targets equal to ignore_index (-100) count for
   /// nothing. For labels that are the ids themselves see shift_labels.
+  /// With Config::router_losses() a trainable model adds experts.router_aux_loss_coef and router_z_loss_coef times the routers' losses over
+  /// all tokens, as transformers does with output_router_logits; options.parts tells them apart. With a denominator, that of several
+  /// batches, each batch's router losses count with its share of the targets.
   Loss loss(const Ids& inputs, const Ids& targets, const TrainingOptions& options = {}) const;
   /// Anything that is no pair of [B, T] tensors of token ids.
   template <class Inputs, class Targets, class... Rest>
@@ -158,7 +163,9 @@ class LLM {
   static void check_length(const Ids& ids);
   Hidden embed(const Ids& ids, std::span<const std::int64_t> starts, const Documents& documents = {}) const;
   Hidden final_norm(const Hidden& x) const;
-  Hidden run(const Ids& ids, bool recompute_blocks, const Documents& documents = {}) const;
+  Hidden run(const Ids& ids, bool recompute_blocks, const Documents& documents = {}, const RouterLog& routers = {}) const;
+  Loss cross_entropy(const Ids& inputs, const Ids& targets, const TrainingOptions& options, const RouterLog& routers) const;
+  Loss loss_with_routers(const Ids& inputs, const Ids& targets, const TrainingOptions& options) const;
   template <class KV, class Head>
   auto run(const Ids& ids, KvCache<C, KV, Backend>& cache, std::int64_t first_row, HiddenStates* hidden, Head&& head) const;
   static void check_layers(std::span<const std::int64_t> layers);

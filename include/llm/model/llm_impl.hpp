@@ -188,12 +188,15 @@ auto LLM<C, Weights, Backend>::final_norm(const Hidden& x) const -> Hidden {
 }
 
 template <const Config& C, class Weights, class Backend>
-auto LLM<C, Weights, Backend>::run(const Ids& ids, [[maybe_unused]] bool recompute_blocks, const Documents& documents) const -> Hidden {
+auto LLM<C, Weights, Backend>::run(const Ids& ids, [[maybe_unused]] bool recompute_blocks, const Documents& documents,
+                                   [[maybe_unused]] const RouterLog& routers) const -> Hidden {
   check_length(ids);
   detail::require_documents_of(documents, ids.extent(0), ids.extent(1));
   Hidden x = embed(ids, {}, documents);
   layers_->for_each([&](const auto& block, std::int64_t i) {
-    const Pass<C.rope_width(), T, Backend> pass{&rope_of(i), {}, {}, documents};
+    Pass<C.rope_width(), T, Backend> pass{&rope_of(i), {}, {}, documents};
+    if constexpr (C.has_experts())
+      if (C.expert_layer(i)) pass.routers = routers.of_router((i - C.experts.first_dense + 1) / C.experts.every - 1);
     const auto forward = [&block, pass](const Hidden& input) { return block(input, pass); };
     if constexpr (frozen)
       x = forward(x);  // without gradients there is nothing to save
@@ -302,8 +305,33 @@ auto LLM<C, Weights, Backend>::loss(const Ids& inputs, const Ids& targets, const
                         targets.extent(0));
   detail::require_equal("llm::LLM::loss(inputs [B, T], targets [B, T])", "T of inputs", inputs.extent(1), "T of targets",
                         targets.extent(1));
-  return head_loss(run(inputs, options.recompute, options.documents ? *options.documents : Documents()), head_weight(), targets,
-                   options.loss());
+  if constexpr (C.has_experts())
+    if (router_losses || options.parts) return loss_with_routers(inputs, targets, options);
+  return cross_entropy(inputs, targets, options, {});
+}
+
+template <const Config& C, class Weights, class Backend>
+auto LLM<C, Weights, Backend>::cross_entropy(const Ids& inputs, const Ids& targets, const TrainingOptions& options,
+                                             const RouterLog& routers) const -> Loss {
+  const Documents documents = options.documents ? *options.documents : Documents();
+  Loss loss = head_loss(run(inputs, options.recompute, documents, routers), head_weight(), targets, options.loss());
+  if (options.parts) options.parts->cross_entropy = static_cast<double>(loss.item());
+  return loss;
+}
+
+template <const Config& C, class Weights, class Backend>
+auto LLM<C, Weights, Backend>::loss_with_routers(const Ids& inputs, const Ids& targets, const TrainingOptions& options) const -> Loss {
+  constexpr std::int64_t routers = detail::expert_layers(C).value;
+  const auto log = RouterLog::begin<compute_t<T>, Backend>(routers, C.experts.count);
+  const Loss loss = cross_entropy(inputs, targets, options, log);
+  RouterLossArgs args{.routers = routers, .rows = inputs.numel(), .experts = C.experts.count};
+  if constexpr (router_losses) {
+    const std::int64_t counted = Backend::count_targets(targets.data(), targets.numel(), V, options.ignore_index);
+    const double share = options.denominator > 0 ? static_cast<double>(counted) / static_cast<double>(options.denominator) : 1.0;
+    args.aux = share * C.experts.router_aux_loss_coef;
+    args.z = share * C.experts.router_z_loss_coef;
+  }
+  return add_router_losses(loss, log, args, options.parts);
 }
 
 template <const Config& C, class Weights, class Backend>

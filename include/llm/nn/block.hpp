@@ -38,21 +38,31 @@ struct Block {
   X operator()(X x, const PassType& pass) const {
     if constexpr (Position == NormPosition::post) {
       x = attn_norm(x + attn(x, pass));
-      x = mlp_norm(x + mlp(x));
+      x = mlp_norm(x + feed(x, pass));
     } else if constexpr (Position == NormPosition::branch) {
       x = x + attn_result_norm(attn(x, pass));
-      x = x + mlp_result_norm(mlp(x));
+      x = x + mlp_result_norm(feed(x, pass));
     } else if constexpr (Position == NormPosition::sandwich) {
       x = x + attn_result_norm(attn(attn_norm(x), pass));
-      x = x + mlp_result_norm(mlp(mlp_norm(x)));
+      x = x + mlp_result_norm(feed(mlp_norm(x), pass));
     } else if constexpr (Parallel) {
       const X y = x + attn(attn_norm(x), pass);
-      x = y + mlp(mlp_norm(x));
+      x = y + feed(mlp_norm(x), pass);
     } else {
       x = x + attn(attn_norm(x), pass);
-      x = x + mlp(mlp_norm(x));
+      x = x + feed(mlp_norm(x), pass);
     }
     return x;
+  }
+
+ private:
+  /// The MLP, or the mixture of experts.
+  template <class X, class PassType>
+  X feed(const X& x, [[maybe_unused]] const PassType& pass) const {
+    if constexpr (requires { mlp(x, pass.routers); })
+      return mlp(x, pass.routers);
+    else
+      return mlp(x);
   }
 };
 

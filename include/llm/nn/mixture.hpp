@@ -34,14 +34,15 @@ struct RoutedExperts {
   RouteOptions options = {};
 
   template <class X>
-  X operator()(const X& x) const {
+  X operator()(const X& x, const RouterLog& log = {}) const {
     const T* choice_bias = nullptr;
     if constexpr (HasBias) choice_bias = bias.data();
-    return mixture(x, route(router(x), options, choice_bias), experts);
+    return mixture(x, route(router(x), options, choice_bias, log), experts);
   }
 };
 
 /// Routed experts, and shared ones that every token passes, which a gate of their own may weigh: sigmoid(x w). x [..., D] -> [..., D].
+/// log: where the router notes what it chose.
 /// Sources: arXiv:2401.04088 (Mixtral), 2401.06066 (shared experts).
 template <MixtureSpec M, class Weights = Trainable<float>, class Backend = Cpu>
 struct Mixture {
@@ -61,16 +62,16 @@ struct Mixture {
   }
 
   template <class X>
-  X operator()(const X& x) const {
+  X operator()(const X& x, const RouterLog& log = {}) const {
     using T = typename Weights::value_type;
     static_assert(detail::stream_of<X, D, T, Backend>,
                   "llm::Mixture::operator()(x [..., D]): x must have the layer's width, element type and backend");
     if constexpr (!detail::stream_of<X, D, T, Backend>)
       return {};
     else if constexpr (S == 0)
-      return routed(x);
+      return routed(x, log);
     else {
-      const X y = routed(x);  // first: the operands of a sum have no order
+      const X y = routed(x, log);  // first: the operands of a sum have no order
       return y + shared(x);
     }
   }

@@ -3,6 +3,7 @@
 
 #include <llm/ops/attention.hpp>
 #include <llm/ops/rope.hpp>
+#include <llm/ops/router_losses.hpp>
 
 namespace llm {
 
@@ -35,6 +36,7 @@ struct Pass {
   Positions<Backend> positions{};
   CacheLayer<KV, Backend> cache{};
   Documents documents{};  // without a cache
+  RouterLog routers{};    // where the block's router notes what it chose
 };
 
 namespace detail {

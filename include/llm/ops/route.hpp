@@ -7,6 +7,7 @@
 #include <llm/autograd/gradient.hpp>
 #include <llm/backend/concept.hpp>
 #include <llm/ops/check.hpp>
+#include <llm/ops/router_losses.hpp>
 
 namespace llm {
 
@@ -36,10 +37,12 @@ struct RouteOp {
   Saved<Token> experts;
   Grad<T, Backend> d_logits;
   Grad<compute_t<T>, Backend> d_weights;
+  RouterLog log;
 
   void backward() {
     const auto d = d_logits.write();
     Backend::template route_backward<T>(args, logits.data(), experts.data(), d_weights.read(), d.data, d.add);
+    if (log) Backend::template router_losses_backward<T>(args, logits.data(), log.losses<compute_t<T>>(), d.data);
   }
 };
 
@@ -60,10 +63,12 @@ inline RouteArgs route_args(std::int64_t rows, std::int64_t experts, const Route
 }  // namespace detail
 
 /// The experts that each row of logits [..., experts] chooses, and their weights. bias [experts] or null, for the choice alone: it gets no
-/// gradient. Throws ValueError for options that do not fit. Saves the logits and the choice.
+/// gradient. log: where to note what was chosen, for add_router_losses; the gradient of those losses comes with that of the weights.
+/// Throws ValueError for options that do not fit. Saves the logits and the choice.
 /// Source: arXiv:2401.04088, 2412.19437; see RouteArgs.
 template <class T, class S, class Backend>
-Routing<T, Backend> route(const Tensor<T, S, Backend>& logits, const RouteOptions& options, const T* bias = nullptr) {
+Routing<T, Backend> route(const Tensor<T, S, Backend>& logits, const RouteOptions& options, const T* bias = nullptr,
+                          const RouterLog& log = {}) {
   static_assert(detail::is_feature<T>, "llm::route(logits [..., experts], options): logits must be float, double or llm::bf16");
   const RouteArgs args = detail::route_args(detail::rows(logits.shape()), detail::last(logits.shape()), options);
   Routing<T, Backend> routing;
@@ -71,10 +76,11 @@ Routing<T, Backend> route(const Tensor<T, S, Backend>& logits, const RouteOption
   routing.experts = decltype(routing.experts)::empty({args.rows, args.active});
   routing.weights = decltype(routing.weights)::empty({args.rows, args.active});
   Backend::template route_forward<T>(args, logits.data(), bias, routing.experts.data(), routing.weights.data());
+  if (log) Backend::template router_statistics<T>(args, logits.data(), routing.experts.data(), log.statistics<compute_t<T>>());
   if (Tape* const tape = recording(logits)) {
     const auto d_weights = output_gradient(routing.weights);
-    tape->record(routing.weights,
-                 detail::RouteOp<T, Backend>{args, Saved<T>(logits), Saved<Token>(routing.experts), Grad<T, Backend>(logits), d_weights});
+    tape->record(routing.weights, detail::RouteOp<T, Backend>{args, Saved<T>(logits), Saved<Token>(routing.experts),
+                                                              Grad<T, Backend>(logits), d_weights, log});
   }
   return routing;
 }

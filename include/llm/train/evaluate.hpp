@@ -6,6 +6,7 @@
 #include <llm/autograd/tape.hpp>
 #include <llm/core/error.hpp>
 #include <llm/ops/cross_entropy.hpp>
+#include <llm/ops/router_losses.hpp>
 #include <llm/train/batches.hpp>
 
 namespace llm {
@@ -18,9 +19,9 @@ inline constexpr bool has_batches = requires(Batches& batches) {
 };
 }  // namespace detail
 
-/// Mean loss in nats of every target of the batches that is not ignored (-100). Records nothing and changes neither the model nor any
-/// random number, so that training goes on as if it had not happened. `batches` may be a temporary: `evaluate(model,
-/// llm::sequential_windows(tokens, {.batch = 16, .length = 64}))`.
+/// Mean cross-entropy in nats of every target of the batches that is not ignored (-100), without what routers add to a loss. Records
+/// nothing and changes neither the model nor any random number, so that training goes on as if it had not happened. `batches` may be a
+/// temporary: `evaluate(model, llm::sequential_windows(tokens, {.batch = 16, .length = 64}))`.
 template <class Model, class Batches>
 requires(detail::has_batches<Batches>) double evaluate(const Model& model, Batches&& batches) {
   const NoTape inference_only;
@@ -28,7 +29,7 @@ requires(detail::has_batches<Batches>) double evaluate(const Model& model, Batch
   std::int64_t count = 0;
   for (const auto& batch : batches) {
     using Backend = typename std::remove_cvref_t<decltype(batch.targets)>::backend_type;
-    const double mean = static_cast<double>(model.loss(batch.inputs, batch.targets).item());  // checks the targets
+    const double mean = detail::mean_cross_entropy(model, batch.inputs, batch.targets);  // checks the targets
     const std::int64_t targets = Backend::count_targets(batch.targets.data(), batch.targets.numel(), Model::V, LossOptions{}.ignore_index);
     sum += mean * static_cast<double>(targets);
     count += targets;

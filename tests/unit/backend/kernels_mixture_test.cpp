@@ -49,6 +49,34 @@ void check_route(const RouteArgs& args, bool with_bias) {
   });
 }
 
+/// Statistics, losses and their gradient, added to what is there, of random logits and a choice that need not be theirs.
+template <class B, class T>
+void check_router_losses(const RouteArgs& args) {
+  const std::int64_t R = args.rows, E = args.experts, routers = 2, width = 2 * E + 1;
+  Input<B, T> logits(R * E, 1, 2), before(R * E, 2);
+  std::vector<std::int32_t> choice;
+  for (std::int64_t c = 0; c < R * args.active; ++c) choice.push_back(static_cast<std::int32_t>(c * c % E));
+  Buffer<B, std::int32_t> experts(choice);
+  Buffer<B, compute_t<T>> statistics(routers * width), losses(E + 5);
+  std::vector<double> wide = zeros(routers * width), wide_losses = zeros(E + 5);
+  for (std::int64_t i = 0; i < routers; ++i) {
+    B::template router_statistics<T>(args, logits, static_cast<std::int32_t*>(experts), static_cast<compute_t<T>*>(statistics) + i * width);
+    Reference::router_statistics<double>(args, logits.wide.data(), choice.data(), wide.data() + i * width);
+  }
+  check_close("statistics", statistics.host(), wide, kernel_tolerance<compute_t<T>>);
+  const llm::RouterLossArgs balance{.routers = routers, .rows = R, .experts = E, .aux = 2, .z = 3};
+  B::template router_losses<compute_t<T>>(balance, static_cast<compute_t<T>*>(statistics), static_cast<compute_t<T>*>(losses));
+  Reference::router_losses<double>(balance, wide.data(), wide_losses.data());
+  check_close("losses", losses.host(), wide_losses, kernel_tolerance<compute_t<T>>);
+  CHECK(wide_losses[llm::RouterLossArgs::gradient] == 0);
+  wide_losses[llm::RouterLossArgs::gradient] = 0.75;
+  std::vector<compute_t<T>> upstream(wide_losses.begin(), wide_losses.end());
+  Buffer<B, compute_t<T>> given(upstream);
+  B::template router_losses_backward<T>(args, logits, static_cast<compute_t<T>*>(given), before);
+  Reference::router_losses_backward<double>(args, logits.wide.data(), wide_losses.data(), before.wide.data());
+  check_close("dlogits", before.buffer.host(), before.wide, kernel_tolerance<T>);
+}
+
 template <class B, class T>
 void check_rows(std::int64_t rows, std::int64_t active, std::int64_t experts, std::int64_t cols) {
   const std::int64_t n = rows * active;
@@ -136,6 +164,16 @@ TEMPLATE_LIST_TEST_CASE("Routing of odd sizes", "[kernels]", KernelBackendsWithB
                                .scale = 1.5},
                               bias);
           }
+}
+
+TEMPLATE_LIST_TEST_CASE("Losses of routers of odd sizes", "[kernels]", KernelBackendsWithBf16) {
+  for (const std::int64_t rows : {1, 3, 200})
+    for (const std::int64_t experts : {1, 6, 60})
+      for (const bool sigmoid : {false, true}) {
+        INFO(rows << " rows, " << experts << " experts, sigmoid " << sigmoid);
+        check_router_losses<typename TestType::Backend, typename TestType::Scalar>(
+            {.rows = rows, .experts = experts, .active = (std::min)(experts, std::int64_t{2}), .sigmoid = sigmoid});
+      }
 }
 
 TEMPLATE_LIST_TEST_CASE("Rows of experts, of odd sizes", "[kernels]", KernelBackendsWithBf16) {

@@ -74,6 +74,20 @@ TEST_CASE("Mistral 7B and Mixtral 8x7B") {
   CHECK(differences(changed(mixtral, R"({"num_local_experts": "REMOVED", "num_experts": 8, "rope_theta": "REMOVED"})"), c) == "");
 }
 
+TEST_CASE("The loss that balances experts is read where the file switches it on") {
+  const auto mixtral = changed(mistral_7b, R"({"architectures": ["MixtralForCausalLM"], "model_type": "mixtral", "sliding_window": null,
+                                               "num_local_experts": 8, "num_experts_per_tok": 2, "router_aux_loss_coef": 0.02})");
+  const auto coefficient = [&](std::string_view change) {
+    return llm::parse_hf_config(changed(mixtral, change), "config.json").config.experts.router_aux_loss_coef;
+  };
+  CHECK(coefficient("{}") == 0.0);
+  CHECK(coefficient(R"({"output_router_logits": false})") == 0.0);
+  CHECK(coefficient(R"({"output_router_logits": true})") == 0.02);
+  CHECK(coefficient(R"({"output_router_logits": true, "router_aux_loss_coef": "REMOVED"})") == 0.001);
+  CHECK(coefficient(R"({"output_router_logits": true, "router_aux_loss_coef": 0})") == 0.0);
+  CHECK_THROWS_WITH(coefficient(R"({"router_aux_loss_coef": -1})"), Catch::Contains("a number of at least 0"));
+}
+
 static constexpr std::string_view qwen25_05b = R"({
   "architectures": ["Qwen2ForCausalLM"], "hidden_act": "silu", "hidden_size": 896, "intermediate_size": 4864,
   "max_position_embeddings": 32768, "max_window_layers": 24, "model_type": "qwen2", "num_attention_heads": 14,

@@ -73,6 +73,16 @@ constexpr llm::Config post_norm = [] {
 
 }  // namespace
 
+TEST_CASE("The loss that balances experts is written") {
+  for (const double coefficient : {0.0, 0.02}) {
+    llm::Config c = hf_qwen3_moe;
+    c.experts.router_aux_loss_coef = coefficient;
+    CHECK(llm::hf_family_of(c) == llm::Family::qwen3_moe);
+    CHECK(llm::parse_hf_config(llm::hf_config_text(c, llm::Family::qwen3_moe), "config.json").config.experts.router_aux_loss_coef ==
+          coefficient);
+  }
+}
+
 TEST_CASE("What is written is read back the same, in every family") {
   check_round_trip<hf_llama>(llm::Family::llama);
   check_round_trip<hf_llama_tied>(llm::Family::llama);

@@ -66,6 +66,9 @@ struct Cpu {
 
   template <class T> static constexpr auto route_forward = cpu::route_forward<T>;
   template <class T> static constexpr auto route_backward = cpu::route_backward<T>;
+  template <class T> static constexpr auto router_statistics = cpu::router_statistics<T>;
+  template <class C> static constexpr auto router_losses = reference::router_losses<C>;
+  template <class T> static constexpr auto router_losses_backward = cpu::router_losses_backward<T>;
   template <class T> static constexpr auto gather_rows = cpu::gather_rows<T>;
   template <class T> static constexpr auto scale_rows = cpu::scale_rows<T>;
   template <class T> static constexpr auto row_dots = cpu::row_dots<T>;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <llm/backend/cpu/parallel.hpp>
+#include <llm/backend/cpu/workspace.hpp>
 #include <llm/backend/reference/mixture.hpp>
 
 namespace llm::cpu {
@@ -34,6 +35,30 @@ void route_backward(const RouteArgs& args, const T* logits, const std::int32_t* 
   for_routed_rows(args, [&](const RouteArgs& some, std::int64_t row) {
     reference::route_backward<T>(some, logits + row * args.experts, experts + row * args.active, dweights + row * args.active,
                                  dlogits + row * args.experts, add);
+  });
+}
+
+/// Sums of blocks of rows, added in their order, so that they do not depend on the number of threads.
+template <class T>
+void router_statistics(const RouteArgs& args, const T* logits, const std::int32_t* experts, compute_t<T>* statistics) {
+  using C = compute_t<T>;
+  constexpr std::int64_t block = 64;
+  const std::int64_t width = 2 * args.experts + 1, blocks = ceil_div(args.rows, block);
+  C* const parts = workspace<C>(Slot::shared, blocks * width);
+  parallel_for(blocks, (std::min)(args.rows, block) * args.experts * 8, [&](std::int64_t i) {
+    RouteArgs some = args;
+    some.rows = (std::min)(block, args.rows - i * block);
+    reference::router_statistics<T>(some, logits + i * block * args.experts, experts + i * block * args.active, parts + i * width);
+  });
+  std::fill(statistics, statistics + width, C(0));
+  for (std::int64_t i = 0; i < blocks; ++i)
+    for (std::int64_t at = 0; at < width; ++at) statistics[at] += parts[i * width + at];
+}
+
+template <class T>
+void router_losses_backward(const RouteArgs& args, const T* logits, const compute_t<T>* losses, T* dlogits) {
+  for_routed_rows(args, [&](const RouteArgs& some, std::int64_t row) {
+    reference::router_losses_backward<T>(some, logits + row * args.experts, losses, dlogits + row * args.experts);
   });
 }
 

@@ -130,6 +130,84 @@ void route_backward(const RouteArgs& args, const T* logits, const std::int32_t* 
   }
 }
 
+/// A row's shares of the experts, its scores to a sum of 1: the softmax, or sigmoids divided by their sum.
+template <class T>
+class RouterShares {
+ public:
+  using C = compute_t<T>;
+  RouterShares(const RouteArgs& args, const T* logits)
+      : scores_(args, logits), sigmoid_(args.sigmoid), log_total_(log_sum_exp(logits, args.experts)) {
+    if (!sigmoid_) return;
+    total_ = (std::numeric_limits<C>::min)();
+    for (std::int64_t e = 0; e < args.experts; ++e) total_ += scores_(e);
+  }
+  C operator()(std::int64_t e) const { return scores_(e) / total_; }
+  C log_total() const { return log_total_; }
+  C softmax(std::int64_t e) const { return std::exp(scores_.logit(e) - log_total_); }
+  /// d share[i] / d logit[e] is share[e] slope(e) (1 if i is e, else 0, - share[i]).
+  C slope(std::int64_t e) const { return sigmoid_ ? C(1) - scores_(e) : C(1); }
+
+ private:
+  RouterScores<T> scores_;
+  bool sigmoid_;
+  C log_total_, total_ = 1;
+};
+
+/// Sums over the rows: statistics [2 experts + 1] = how many rows chose each expert, its shares, and the squares of log sum exp(logits).
+template <class T>
+void router_statistics(const RouteArgs& args, const T* logits, const std::int32_t* experts, compute_t<T>* statistics) {
+  using C = compute_t<T>;
+  std::fill(statistics, statistics + 2 * args.experts + 1, C(0));
+  C* const shares = statistics + args.experts;
+  for (std::int64_t r = 0; r < args.rows; ++r) {
+    const RouterShares<T> share(args, logits + r * args.experts);
+    for (std::int64_t j = 0; j < args.active; ++j) statistics[experts[r * args.active + j]] += C(1);
+    for (std::int64_t e = 0; e < args.experts; ++e) shares[e] += share(e);
+    shares[args.experts] += share.log_total() * share.log_total();
+  }
+}
+
+/// The losses of all routers of a pass from their statistics [routers, 2 experts + 1], see RouterLossArgs.
+template <class C>
+void router_losses(const RouterLossArgs& args, const C* statistics, C* losses) {
+  const std::int64_t E = args.experts, width = 2 * E + 1;
+  const auto rows = static_cast<double>(args.routers * args.rows);
+  const auto mean = [&](std::int64_t at) {
+    double total = 0;
+    for (std::int64_t i = 0; i < args.routers; ++i) total += static_cast<double>(statistics[i * width + at]);
+    return total / rows;
+  };
+  double aux = 0;
+  for (std::int64_t e = 0; e < E; ++e) {
+    const double chosen = mean(e) * static_cast<double>(E);
+    aux += chosen * mean(E + e);
+    losses[RouterLossArgs::slopes + e] = C(args.aux * chosen / rows);
+  }
+  const double z = mean(2 * E);
+  losses[RouterLossArgs::total] = C(args.aux * aux + args.z * z);
+  losses[RouterLossArgs::aux_loss] = C(aux);
+  losses[RouterLossArgs::z_loss] = C(z);
+  losses[RouterLossArgs::gradient] = C(0);
+  losses[RouterLossArgs::z_slope] = C(2 * args.z / rows);
+}
+
+/// Adds the gradient of the losses to dlogits [rows, experts]. How many rows chose an expert has no gradient.
+template <class T>
+void router_losses_backward(const RouteArgs& args, const T* logits, const compute_t<T>* losses, T* dlogits) {
+  using C = compute_t<T>;
+  const C upstream = losses[RouterLossArgs::gradient], z_slope = losses[RouterLossArgs::z_slope];
+  const C* const slopes = losses + RouterLossArgs::slopes;
+  for (std::int64_t r = 0; r < args.rows; ++r) {
+    const RouterShares<T> share(args, logits + r * args.experts);
+    C mean = 0;
+    for (std::int64_t e = 0; e < args.experts; ++e) mean += share(e) * slopes[e];
+    for (std::int64_t e = 0; e < args.experts; ++e) {
+      const C aux = share(e) * share.slope(e) * (slopes[e] - mean), z = z_slope * share.log_total() * share.softmax(e);
+      store(dlogits[r * args.experts + e], upstream * (aux + z), true);
+    }
+  }
+}
+
 /// Sorts `count` choices by their expert, those of one expert in their own order. order and places [count], begins [n_experts + 1].
 inline void sort_choices(const std::int32_t* experts, std::int64_t count, std::int64_t n_experts, std::int32_t* order, std::int32_t* places,
                          std::int64_t* begins) {

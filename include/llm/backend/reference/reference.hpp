@@ -61,6 +61,9 @@ struct Reference {
 
   template <class T> static constexpr auto route_forward = reference::route_forward<T>;
   template <class T> static constexpr auto route_backward = reference::route_backward<T>;
+  template <class T> static constexpr auto router_statistics = reference::router_statistics<T>;
+  template <class C> static constexpr auto router_losses = reference::router_losses<C>;
+  template <class T> static constexpr auto router_losses_backward = reference::router_losses_backward<T>;
   template <class T> static constexpr auto gather_rows = reference::gather_rows<T>;
   template <class T> static constexpr auto scale_rows = reference::scale_rows<T>;
   template <class T> static constexpr auto row_dots = reference::row_dots<T>;
