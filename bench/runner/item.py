@@ -24,10 +24,10 @@ class Bench:
         """For models that take long to make and to run."""
         return max(1, self.rounds - 1)
 
-    def ours(self, program, name_filter, side="ours", threads=None):
-        """[(side, run)] for take_turns."""
+    def ours(self, program, name_filter, side="ours", threads=None, extra=None):
+        """[(side, run)] for take_turns; `extra`: environment variables."""
         threads = threads or self.threads
-        return [(side, lambda: run_google(self.binaries / program, name_filter, threads, self.repetitions, self.min_seconds))]
+        return [(side, lambda: run_google(self.binaries / program, name_filter, threads, self.repetitions, self.min_seconds, extra))]
 
 
 @dataclass

@@ -3,6 +3,7 @@ from functools import partial
 
 from runner.growth import GROWTH_ITEMS
 from runner.item import Item, limit, limit_row, peer_row, verdict_table
+from runner.published import PUBLISHED_ITEMS
 from runner.samples import Samples, names_of, take_turns
 from runner.tables import geometric_mean, met, number, percent, table, time, times
 
@@ -269,5 +270,6 @@ ITEMS = (
     *(Item(f"decode_{model}", f"Decode, {model}", partial(measure_decode, model), report_decode, decode_verdicts)
       for model in ("seed_502m", "stories_110m")),
     Item("prefill_seed_502m", "Prefill, seed_502m", partial(measure_prefill, "seed_502m"), report_prefill, prefill_verdicts),
+    *PUBLISHED_ITEMS,
     *GROWTH_ITEMS,
 )

@@ -89,13 +89,30 @@ class Peers:
         work, _model, kind = name.split("/")[:3]
         model = random_files.once(self.files / f"seed_502m_{kind}.gguf", lambda: random_files.gguf(self.files / f"seed_502m_{kind}.gguf", kind))
         what = ["-p", "0", "-n", str(GENERATED), "-d", str(CONTEXT - GENERATED // 2)] if work == "decode" else ["-p", "512", "-n", "0"]
-        lines, others = self._run([self.programs["llama.cpp"], "-m", str(model), "-t", str(self.threads), "-r", str(count), "-o", "json", *what],
+        for _prompt, _drawn, seconds, others in self._llama_times(model, what, count):
+            yield name, Sample(seconds / (GENERATED if work == "decode" else 1), others)
+
+    def llama_bench(self, model, prompts, drawn, count):
+        """[(side, run)]: "prefill:N" for each length of a prompt, and "decode:N" for all tokens that are drawn."""
+        if "llama.cpp" not in self.versions:
+            return []
+
+        def run():
+            options = ["-p", ",".join(map(str, prompts)), "-n", str(drawn)]
+            for prompt, generated, seconds, others in self._llama_times(model, options, count):
+                yield f"prefill:{prompt}" if prompt else f"decode:{generated}", Sample(seconds, others)
+
+        return [("llama.cpp", run)]
+
+    def _llama_times(self, model, options, count):
+        """(tokens of the prompt, tokens drawn, seconds, cores of others) of each of `count` samples of each test."""
+        lines, others = self._run([self.programs["llama.cpp"], "-m", str(model), "-t", str(self.threads), "-r", str(count), "-o", "json", *options],
                                   self.files)
         text = "".join(lines)
         for test in json.loads(text[text.index("[\n") : text.rindex("]") + 1]):
             self.versions["llama.cpp"] = test["build_commit"].replace("unknown", "")
             for nanoseconds in test["samples_ns"]:
-                yield name, Sample(nanoseconds * 1e-9 / (GENERATED if work == "decode" else 1), others)
+                yield test["n_prompt"], test["n_gen"], nanoseconds * 1e-9, others
 
     def _llm_c(self, name, count):
         folder = self.files / "llm.c"

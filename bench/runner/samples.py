@@ -89,14 +89,15 @@ def environment(threads):
     return {**os.environ, "OMP_NUM_THREADS": str(threads)}
 
 
-def run_google(program, name_filter, threads, repetitions, min_seconds):
-    """Runs one of our C++ programs; yields (name, Sample)."""
+def run_google(program, name_filter, threads, repetitions, min_seconds, extra=None):
+    """Runs one of our C++ programs, with the environment variables `extra`; yields (name, Sample)."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "out.json")
         command = [str(program), "--threads", str(threads), f"--benchmark_filter={name_filter}", f"--benchmark_out={out}",
                    "--benchmark_out_format=json", f"--benchmark_repetitions={repetitions}", f"--benchmark_min_time={min_seconds}",
                    "--benchmark_enable_random_interleaving=true"]
-        done = subprocess.run(command, env=environment(threads), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(command, env={**environment(threads), **(extra or {})}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)}\n{done.stderr}")
         with open(out, encoding="utf-8") as file:
