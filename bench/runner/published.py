@@ -178,7 +178,7 @@ def report_lookup(samples):
             accepted, proposed, tokens = (int(samples.counter("ours", drafts, key)) for key in ("accepted", "drafted", "tokens"))
             rows.append((text, tokens, time(plain), time(drafted), times(plain / drafted), f"{accepted} of {proposed}"))
     return (f"The {PUBLISHED} file, up to 64 tokens at temperature 0 behind a prompt that is read already: plain, and with `PromptLookup()`, which gave the same "
-            "tokens. program: 15 lines to repeat; paragraph: one to quote; story: a free one.\n\n"
+            "tokens. program: 15 lines that stand there twice; paragraph: one to quote; story: a free one.\n\n"
             + table(("text", "tokens", "plain", "with drafts", "gain", "drafts accepted"), rows))
 
 
