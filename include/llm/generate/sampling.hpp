@@ -101,7 +101,8 @@ class Sampler {
       weights_[i] = (std::max)(0.0f, weights_[i] - q[i]);
       total += static_cast<double>(weights_[i]);
     }
-    if (total == 0) return proposed;  // p and q differ by rounding alone
+    if (total == 0)  // p and q differ by rounding alone; what was proposed may still have no probability in p
+      for (const float weight : weigh()) total += static_cast<double>(weight);
     return draw(rng_.uniform() * total);
   }
 
@@ -116,14 +117,7 @@ class Sampler {
   /// throws as `sample`. The result is valid until the next call.
   std::span<const float> probabilities(std::span<const float> logits, std::span<const std::int32_t> previous = {}) {
     warp_logits(logits, previous);
-    if (greedy()) {
-      std::fill(weights_.begin(), weights_.end(), 0.0f);
-      weights_[static_cast<std::size_t>(warp::argmax(scores_))] = 1.0f;
-      return weights_;
-    }
-    const double total = warp::exp_weights(scores_, weights_);
-    for (float& weight : weights_) weight = static_cast<float>(static_cast<double>(weight) / total);
-    return weights_;
+    return weigh();
   }
 
   const SamplingOptions& options() const { return options_; }
@@ -151,6 +145,18 @@ class Sampler {
     warp::top_k(scores_, options_.top_k, weights_);
     warp::top_p(scores_, options_.top_p, candidates_);
     warp::min_p(scores_, options_.min_p);
+  }
+
+  /// The probabilities of the warped logits.
+  std::span<const float> weigh() {
+    if (greedy()) {
+      std::fill(weights_.begin(), weights_.end(), 0.0f);
+      weights_[static_cast<std::size_t>(warp::argmax(scores_))] = 1.0f;
+      return weights_;
+    }
+    const double total = warp::exp_weights(scores_, weights_);
+    for (float& weight : weights_) weight = static_cast<float>(static_cast<double>(weight) / total);
+    return weights_;
   }
 
   /// The token at `position` of the weights laid end to end in the order of ids.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -270,6 +271,17 @@ TEST_CASE("Lookup proposes what followed the longest and latest earlier match") 
   CHECK(lookup({1}, {}).empty());
   CHECK(lookup({5, 1, 2, 3, 5}, {.min_ngram = 2}).empty());
   CHECK(lookup({5, 1, 5}, {.max_ngram = 2, .min_ngram = 2}).empty());
+}
+
+TEST_CASE("What is proposed without being possible is not drawn, also where the two differ by rounding alone") {
+  // 1e-8 is lost in the sum of q, so that q is nowhere below p.
+  const std::vector<float> q{1.0f, 1e-8f};
+  constexpr float removed = -std::numeric_limits<float>::infinity();
+  llm::Sampler sampler({.seed = 3}, 2), greedy({.temperature = 0}, 2);
+  for (int i = 0; i < 100; ++i) {
+    REQUIRE(sampler.sample_near(std::vector<float>{2, removed}, {}, 1, q) == 0);
+    REQUIRE(greedy.sample_near(std::vector<float>{2, 1}, {}, 1, q) == 0);
+  }
 }
 
 TEST_CASE("Wrong options of drafters are errors that name them") {
