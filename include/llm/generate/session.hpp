@@ -41,7 +41,8 @@ using HiddenOf = typename HiddenStatesOf<Model>::type;
 
 /// A model with a cache of one row and the tokens that it holds: `llm::Session session(model); llm::generate(session, prompt, ...)`. The
 /// prompt is the whole text each time; of what the session holds it keeps the longest common beginning and computes the rest. With a
-/// drafter, `Session session(model, PromptLookup{})` or `DraftModel(small)`, several tokens are verified in one pass.
+/// drafter, `Session session(model, PromptLookup{})` or `DraftModel(small)`, several tokens are verified in one pass; when a stream is left
+/// before its end, what was drafted may still stand behind its text, until keep_common(stream.sequence()) or the next stream.
 /// Tokens do not depend on what was kept, but for rounding: a prompt read in other pieces has logits that are equal to its last bits.
 /// The model must outlive the session. Move-only.
 template <CausalModel Model, class Drafter = NoDrafter, class Cache = typename Model::Cache>
@@ -75,15 +76,14 @@ class Session {
     cache_.truncate(0, length);
     tokens_.resize(static_cast<std::size_t>(length));
   }
-  /// Keeps the longest beginning that it has in common with `prompt`, but for the prompt's last token, whose logits are wanted. Returns its
-  /// length.
-  std::int64_t keep_prefix(std::span<const Token> prompt) {
-    const std::size_t most = (std::min)(tokens_.size(), prompt.empty() ? 0 : prompt.size() - 1);
-    const auto end = std::mismatch(prompt.begin(), prompt.begin() + static_cast<std::ptrdiff_t>(most), tokens_.begin()).first;
-    const std::int64_t kept = end - prompt.begin();
+  /// Keeps the longest beginning that it has in common with `text`. Returns its length.
+  std::int64_t keep_common(std::span<const Token> text) {
+    const std::int64_t kept = std::mismatch(text.begin(), text.end(), tokens_.begin(), tokens_.end()).first - text.begin();
     truncate(kept);
     return kept;
   }
+  /// The same, but for the prompt's last token, whose logits are wanted.
+  std::int64_t keep_prefix(std::span<const Token> prompt) { return keep_common(prompt.first(prompt.empty() ? 0 : prompt.size() - 1)); }
 
   /// Reads more tokens; the logits [1, V] that follow the last. What throws leaves the session as it was. `hidden`: states of all of them.
   LastLogits last_logits(std::span<const Token> more, detail::HiddenOf<Model>* hidden = nullptr) {

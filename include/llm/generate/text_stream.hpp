@@ -101,6 +101,7 @@ class TextStream {
       taken_ = true;
       piece_ = matcher_.feed(utf8_.push(text_of(tokens_.current())));
       ended_ = matcher_.stopped();
+      if (ended_) tokens_.drop_drafts();
     } else {
       piece_ = matcher_.feed(utf8_.flush());
       piece_ += matcher_.finish();

@@ -110,8 +110,9 @@ constexpr std::int64_t width_of() {
 
 /// The tokens that follow a prompt, as an input range; made by llm::generate. The constructor checks the whole request and, without a
 /// caller's session, allocates one; prefill() or begin() runs the prompt through the model and draws the first token; each ++ draws one
-/// more, which allocates nothing after the first few. A stop token ends the range and is not part of it. A step that throws leaves the
-/// stream as it was, and the session with what it had in common. The model, or a caller's session, must outlive the stream.
+/// more, which allocates nothing after the first few. A stop token ends the range and is not part of it. After the end the session holds
+/// the sequence, but for its last token when the length ended it, which was not read. A step that throws leaves the stream as it was, and
+/// the session with what it had in common. The model, or a caller's session, must outlive the stream.
 template <class Session>
 class TokenStream {
   using Model = typename Session::model_type;
@@ -164,6 +165,11 @@ class TokenStream {
   std::span<const float> hidden_state(std::size_t i) { return hidden_.read(i); }
   /// How much drafting helped so far, where the session has a drafter.
   const SpeculationCounts& speculation() const requires(drafts) { return drafting_.counts; }
+
+  /// Cuts off what the session holds of drafts that are no part of the sequence. Done at the end of the range; for one that ends sooner.
+  void drop_drafts() {
+    if constexpr (drafts) session().keep_common(sequence_.tokens());
+  }
 
   // For the iterator.
   value_type current() const { return sequence_.tokens().back(); }
@@ -235,6 +241,7 @@ class TokenStream {
         const bool accepted = sequence_.extend(logits, &proposal) == proposal.token;
         drafting_.counts.accepted += accepted ? 1 : 0;
         row_ = accepted ? row_ + 1 : rows_;  // what follows a rejected token is of no use
+        if (!accepted || sequence_.finished()) drop_drafts();
         return;
       }
     }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <support/catch.hpp>
@@ -282,6 +284,94 @@ TEST_CASE("What is proposed without being possible is not drawn, also where the 
     REQUIRE(sampler.sample_near(std::vector<float>{2, removed}, {}, 1, q) == 0);
     REQUIRE(greedy.sample_near(std::vector<float>{2, 1}, {}, 1, q) == 0);
   }
+}
+
+namespace {
+
+/// What a session holds is the beginning of a text, and it goes on from there as one that has read nothing else.
+template <class Session>
+void check_holds(Session& session, const Tokens& text) {
+  REQUIRE(session.length() <= static_cast<std::int64_t>(text.size()));
+  REQUIRE(std::equal(session.tokens().begin(), session.tokens().end(), text.begin()));
+  const auto rest = std::span(text).subspan(session.tokens().size());
+  const Tokens more = rest.empty() ? Tokens{1} : Tokens(rest.begin(), rest.end());
+  Tokens whole(session.tokens().begin(), session.tokens().end());
+  whole.insert(whole.end(), more.begin(), more.end());
+  llm::Session fresh(session.model());
+  const auto expected = fresh.last_logits(whole).to_vector();
+  llm::Session saved(session.model());
+  saved.restore({{session.tokens().begin(), session.tokens().end()}, session.save().cached});
+  for (const auto& logits : {session.last_logits(more).to_vector(), saved.last_logits(more).to_vector()})
+    for (std::size_t v = 0; v < logits.size(); ++v) REQUIRE(std::abs(logits[v] - expected[v]) < 2e-4f);
+}
+
+/// 40 ids, a letter or digit each.
+struct Letters {
+  std::int64_t vocab_size() const { return 40; }
+  Tokens encode(std::string_view text) const {
+    Tokens ids;
+    for (const char c : text) ids.push_back(static_cast<llm::Token>(c - '0'));
+    return ids;
+  }
+  std::string decode_one(llm::Token id) const { return std::string(1, static_cast<char>('0' + id)); }
+};
+
+}  // namespace
+
+TEST_CASE("However a text ends, a session with a drafter holds nothing that was only drafted") {
+  const auto model = llm_test::strong<Modern>(39);
+  const auto small = llm_test::strong<Small>(40);
+  int in_drafts = 0;
+  const auto check = [&](const auto& make_drafter) {
+    for (const Tokens& prompt : prompts()) {
+      const Tokens free = llm::generate_tokens(model, prompt, {.max_new_tokens = 30, .temperature = 0});
+      for (std::size_t end = prompt.size(); end < free.size(); ++end) {
+        llm::Session session(model, make_drafter());
+        auto stream = llm::generate(session, prompt, {.max_new_tokens = 30, .temperature = 0, .stop = {.token_ids = {free[end]}}});
+        for (auto it = stream.begin(); it != stream.end(); ++it) {
+        }
+        in_drafts += stream.speculation().accepted > 0;
+        CHECK(session.length() == static_cast<std::int64_t>(stream.sequence().size()));
+        check_holds(session, stream.sequence());
+      }
+      llm::Session session(model, make_drafter());
+      const Tokens all = llm::generate_tokens(session, prompt, {.max_new_tokens = 30, .temperature = 0});
+      CHECK(session.length() == static_cast<std::int64_t>(all.size()) - 1);
+      check_holds(session, all);
+    }
+  };
+  check([] { return llm::PromptLookup(); });
+  check([&] { return llm::DraftModel(small); });
+  check([&] { return llm::DraftModel(model, {.max_tokens = 7}); });
+  CHECK(in_drafts > 100);
+}
+
+TEST_CASE("Text from a session with a drafter is that of one without, and its stop strings leave no drafts behind") {
+  const auto model = llm_test::strong<Modern>(39);
+  const Letters letters;
+  const std::string prompt = "0120120120";
+  const llm::GenerateOptions greedy{.max_new_tokens = 40, .temperature = 0};
+  const std::string free = llm::generate_text(model, letters, prompt, greedy).substr(prompt.size());
+  for (std::size_t at = 0; at + 3 <= free.size(); ++at)
+    for (const std::size_t length : {1u, 2u, 3u}) {
+      auto options = greedy;
+      options.stop.strings = {free.substr(at, length)};
+      llm::Session session(model, llm::DraftModel(model, {.max_tokens = 7}));
+      auto stream = llm::generate(session, letters, prompt, options);
+      std::string text;
+      for (const auto piece : stream) text += piece;
+      CHECK(text == free.substr(0, free.find(options.stop.strings[0])));
+      CHECK(stream.finish_reason() == llm::FinishReason::stop_string);
+      check_holds(session, stream.tokens().sequence());
+    }
+  // One that is left early: what was drafted is cut off by the text itself.
+  llm::Session session(model, llm::DraftModel(model, {.max_tokens = 7}));
+  auto stream = llm::generate(session, letters.encode(prompt), greedy);
+  auto it = ++stream.begin();
+  ++it;
+  CHECK(session.length() > static_cast<std::int64_t>(stream.sequence().size()));
+  session.keep_common(stream.sequence());
+  check_holds(session, stream.sequence());
 }
 
 TEST_CASE("Wrong options of drafters are errors that name them") {
