@@ -6,6 +6,13 @@
 
 namespace llm::config_rules {
 
+/// The experts in the groups that a router chooses from; all where other rules are broken.
+constexpr std::int64_t experts_in_active_groups(const Config& c) {
+  const auto& e = c.experts;
+  const bool valid = e.count > 0 && e.groups >= 1 && e.count % e.groups == 0 && e.active_groups >= 1 && e.active_groups <= e.groups;
+  return valid ? e.active_groups * (e.count / e.groups) : e.count;
+}
+
 // clang-format off
 LLM_CONFIG_RULE(experts_count_not_negative, count, c.experts.count, minimum, 0, true, count >= minimum,
                 "llm::Config: experts.count must not be negative (0 means a dense MLP)")
@@ -42,6 +49,8 @@ LLM_CONFIG_RULE(experts_groups_divide, count, c.experts.count, groups, c.experts
 LLM_CONFIG_RULE(experts_active_groups_valid, active_groups, c.experts.active_groups, groups, c.experts.groups,
                 c.experts.count > 0 && groups >= 1, active_groups >= 1 && active_groups <= groups,
                 "llm::Config: experts.active_groups must be at least 1 and at most experts.groups")
+LLM_CONFIG_RULE(experts_active_fit_groups, active, c.experts.active, open, experts_in_active_groups(c), active <= c.experts.count,
+                active <= open, "llm::Config: experts.active is more than the experts in experts.active_groups groups")
 LLM_CONFIG_RULE(experts_losses_need_count, coefficients_given, std::int64_t{c.experts.router_aux_loss_coef != 0.0 ||
                 c.experts.router_z_loss_coef != 0.0}, count, c.experts.count, coefficients_given == 1, count != 0,
                 "llm::Config: coefficients of router losses are given, but experts.count is 0")
@@ -53,10 +62,11 @@ LLM_CONFIG_RULE(experts_z_loss_not_negative, router_z_loss_coef, c.experts.route
                 "llm::Config: experts.router_z_loss_coef must not be negative, and finite")
 // clang-format on
 
-struct MixtureOfExperts : List<experts_count_not_negative, experts_need_count, experts_active_positive, experts_active_at_most_count,
-                               experts_ffn_dim_not_negative, experts_shared_not_negative, experts_gate_needs_shared,
-                               experts_first_dense_not_negative, experts_every_positive, experts_in_some_layer, experts_are_gated,
-                               experts_without_bias, experts_scale_positive, experts_groups_divide, experts_active_groups_valid,
-                               experts_losses_need_count, experts_aux_loss_not_negative, experts_z_loss_not_negative> {};
+struct MixtureOfExperts
+    : List<experts_count_not_negative, experts_need_count, experts_active_positive, experts_active_at_most_count,
+           experts_ffn_dim_not_negative, experts_shared_not_negative, experts_gate_needs_shared, experts_first_dense_not_negative,
+           experts_every_positive, experts_in_some_layer, experts_are_gated, experts_without_bias, experts_scale_positive,
+           experts_groups_divide, experts_active_groups_valid, experts_active_fit_groups, experts_losses_need_count,
+           experts_aux_loss_not_negative, experts_z_loss_not_negative> {};
 
 }  // namespace llm::config_rules

@@ -50,6 +50,7 @@ void expert_product(const Tensor<T, S, Backend>& weight, const T* x, T* y, std::
 }
 template <class T, class Backend, std::int64_t N, std::int64_t K>
 void expert_product(const StoredMatrix<N, K, Backend>& weight, const T* x, T* y, std::int64_t rows) {
+  require_filled("llm::mixture(x [..., D], routing, experts)", weight);
   Backend::template linear_forward_stored<T>(x, weight.format(), weight.data(), nullptr, y, rows, N, K);
 }
 
@@ -143,7 +144,7 @@ struct MixtureOp {
 
 /// y[r] = the sum over the experts e that row r chose of weight * down_e(f(gate_e(x)) * up_e(x)). x [..., D] -> [..., D].
 /// experts: as many gated MLPs as the router has, with weights gate_proj and up_proj [F, D] and down_proj [D, F], trainable or stored. Only
-/// the chosen ones are read. Throws ShapeError when their number or that of the rows is not the routing's.
+/// the chosen ones are read. Throws ShapeError when their number or that of the rows is not the routing's, or a chosen stored one is empty.
 /// Saves x, the weights, and two rows of F for each choice. Memory does not depend on what was chosen.
 /// Source: arXiv:2401.04088 (Mixtral), 2101.03961 (Switch).
 template <class T, class S, class Backend, class Bank>

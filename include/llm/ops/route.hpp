@@ -55,6 +55,8 @@ inline RouteArgs route_args(std::int64_t rows, std::int64_t experts, const Route
   require(o.groups >= 1 && o.groups <= experts && experts % o.groups == 0, "groups, which divide the experts,", o.groups, experts);
   const std::int64_t most = (std::min)(o.groups, RouteArgs::most_active_groups);
   require(o.active_groups >= 1 && (o.active_groups <= most || o.active_groups == o.groups), "active_groups", o.active_groups, most);
+  const std::int64_t open = o.active_groups * (experts / o.groups);
+  require(o.active <= open, "active, of the experts in active groups,", o.active, open);
   if (rows > (std::numeric_limits<Token>::max)() / o.active)
     throw ShapeError(concat(name, ": ", rows, " rows of ", o.active, " choices are more than 2^31 - 1"));
   return {rows, experts, o.active, o.groups, o.active_groups, o.sigmoid, o.normalise, o.scale};

@@ -130,6 +130,8 @@ const std::vector<Mistake> mistakes{
     {[](Config& c) { make_sparse(c), c.experts.router_z_loss_coef = std::numeric_limits<double>::infinity(); },
      "experts.router_z_loss_coef must not be", ": router_z_loss_coef inf, minimum 0"},
     {[](Config& c) { make_sparse(c), c.experts.active_groups = 2; }, "experts.active_groups must be", ": active_groups 2, groups 1"},
+    {[](Config& c) { make_sparse(c), c.experts.active = 5, c.experts.groups = 4, c.experts.active_groups = 2; },
+     "experts.active is more than the experts in", ": active 5, open 4"},
     {[](Config& c) { c.d_model = huge; }, "the sizes are too large: 18 bytes", "maximum 512409557603043100"},
     {[](Config& c) { c.n_layers = INT64_MAX; }, "the sizes are too large: 18 bytes", "maximum 512409557603043100"},
     {[](Config& c) { c.max_seq_len = huge; }, "the sizes are too large: the KV cache", "maximum 1152921504606846975"},

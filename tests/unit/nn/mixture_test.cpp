@@ -163,6 +163,25 @@ TEMPLATE_TEST_CASE("A mixture's memory does not depend on what tokens choose", "
   CHECK(peak(true) == spread[1]);
 }
 
+TEST_CASE("A stored expert that nothing was put into is refused when a token reaches it") {
+  using B = llm::Cpu;
+  auto from = lively<spec, float, B>();
+  crowd(from);  // to the first two
+  const auto x = tokens<float, B>(1, 5);
+  for (std::size_t empty = 0; empty < from.routed.experts->size(); ++empty)
+    for (const auto which : {0, 1, 2}) {
+      auto layer = frozen(from);
+      auto& expert = (*layer.routed.experts)[empty];
+      if (which == 0) expert.gate_proj.weight = {};
+      if (which == 1) expert.up_proj.weight = {};
+      if (which == 2) expert.down_proj.weight = {};
+      if (empty < 2)
+        CHECK_THROWS_WITH(layer(x), Catch::Contains("llm::mixture") && Catch::Contains("empty"));
+      else
+        CHECK_NOTHROW(layer(x));
+    }
+}
+
 TEST_CASE("A router is asked for what it has") {
   const auto logits = llm::Tensor<float, Shape<dyn, 6>, llm::Reference>::zeros({3});
   CHECK_THROWS_AS(llm::route(logits, {.active = 0}), llm::ValueError);
@@ -170,6 +189,10 @@ TEST_CASE("A router is asked for what it has") {
   CHECK_THROWS_AS(llm::route(logits, {.active = 1, .groups = 4}), llm::ValueError);
   CHECK_THROWS_AS(llm::route(logits, {.active = 1, .groups = 3, .active_groups = 4}), llm::ValueError);
   CHECK_THROWS_WITH(llm::route(logits, {.active = 1, .groups = 3, .active_groups = 0}), Catch::Contains("active_groups 0"));
+  const auto eight = llm::Tensor<float, llm::Shape<llm::dyn, 8>, llm::Reference>::from(std::vector<float>(8), {1});
+  CHECK_NOTHROW(llm::route(eight, {.active = 4, .groups = 4, .active_groups = 2}));
+  CHECK_THROWS_WITH(llm::route(eight, {.active = 5, .groups = 4, .active_groups = 2}),
+                    Catch::Contains("active, of the experts in active groups, 5 is not in 1 .. 4"));
   const auto layer = lively<spec, float, llm::Reference>();
   const auto x = tokens<float, llm::Reference>(1, 4);
   CHECK_THROWS_AS(llm::mixture(x, llm::route(logits, {.active = 1}), layer.routed.experts), llm::ShapeError);
