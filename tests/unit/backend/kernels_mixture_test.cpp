@@ -38,8 +38,12 @@ void check_route(const RouteArgs& args, bool with_bias) {
   std::vector<double> wide = zeros(R * A);
   B::template route_forward<T>(args, logits, b, experts, weights);
   Reference::route_forward<double>(args, logits.wide.data(), with_bias ? bias.wide.data() : nullptr, wide_experts.data(), wide.data());
-  if (std::is_same_v<T, double>) CHECK(experts.host() == wide_experts);
-  if (experts.host() != wide_experts) return;  // a choice that rounding decides otherwise
+  const auto chosen = experts.host();
+  std::int64_t others = 0;
+  for (std::size_t i = 0; i < chosen.size(); ++i) others += chosen[i] != wide_experts[i];
+  // Without a bias the logits alone decide, whose values are exact; with one rounding may decide some choices otherwise.
+  CHECK(others <= (with_bias && !std::is_same_v<T, double> ? R * A / 100 : 0));
+  if (others > 0) return;
   check_close("weights", weights.host(), wide, kernel_tolerance<compute_t<T>>);
   Gradient d{"dlogits", zeros(R * E)};
   Buffer<B, compute_t<T>> d_weights(std::vector<compute_t<T>>(dw.wide.begin(), dw.wide.end()));
