@@ -33,8 +33,9 @@ struct GenerateOptions {
   std::int64_t vocab_limit = 0;                  ///< only ids below are drawn, when the model has more than there is text for; 0: all
   std::optional<std::int64_t> logprobs = {};     ///< of each drawn token, and of the n most probable; see Logprobs. Empty: none
   std::vector<std::int64_t> hidden_layers =
-      {};                       ///< hidden states to keep, as LLM::hidden_states counts them; see TokenStream::hidden_state
-  LogitsHook logits_hook = {};  ///< sees and may change the logits of the ids that can be drawn, before all of the above
+      {};  ///< hidden states to keep, as LLM::hidden_states counts them; see TokenStream::hidden_state
+  LogitsHook logits_hook =
+      {};  ///< sees and may change the logits of the ids that can be drawn, before all of the above; each generation has a copy
 
   SamplingOptions sampling() const { return {temperature, top_k, top_p, min_p, repetition_penalty, seed}; }
 };

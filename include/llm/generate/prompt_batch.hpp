@@ -21,14 +21,15 @@ namespace llm {
 /// How large a PromptBatch is.
 struct PromptBatchOptions {
   std::int64_t rows =
-      8;  ///< prompts computed at a time; with up to 8 each has the bits that it has alone, with more they are equal to rounding
+      8;  ///< prompts computed at a time; with up to 8 each has the bits that it has alone, with more it is equal to rounding
   std::int64_t capacity = 0;  ///< positions of a row; 0: max_seq_len
 };
 
 /// Prompts that are continued together, as a range of the tokens drawn: `for (const auto [prompt, token] : batch)`. add() may be called at
-/// any time, in the loop too; a prompt waits for a free row. Each gives the tokens that it gives alone. A beginning that a prompt has in
-/// common with another one in a row is copied, not computed: one prompt added n times is read once. What throws can be tried again, or the
-/// prompt cancelled. The model must outlive the batch. Move-only.
+/// any time, in the loop too; a prompt waits for a free row. Each gives the tokens that it gives alone. A beginning of at least 16 tokens
+/// that a prompt has in common with one that still stands in a row is copied, not computed: one prompt added n times is read once. A
+/// mixture of experts copies whole prompts alone. The portable kernels (LLM_ISA=portable) give a prompt that was copied in part the tokens
+/// that it has alone to rounding. What throws can be tried again, or the prompt cancelled. The model must outlive the batch. Move-only.
 template <CausalModel Model, class Cache = typename Model::Cache>
 class PromptBatch {
  public:
@@ -55,11 +56,13 @@ class PromptBatch {
     const std::int64_t limit = detail::check_request(prompt, options, Model::V, room());
     if (!options.hidden_layers.empty())
       throw ValueError("llm::PromptBatch: hidden_layers is for one prompt at a time, as in llm::generate");
-    Request request{{prompt.begin(), prompt.end()}, options};
-    if (limit == 0) request.reason = FinishReason::length;
-    requests_.push_back(std::move(request));
-    if (limit > 0) waiting_.push_back(requests_.size() - 1);
-    return requests_.size() - 1;
+    const std::size_t number = requests_.size();
+    requests_.push_back({std::make_unique<Held>(Held{{prompt.begin(), prompt.end()}, options})});
+    if (limit > 0)
+      waiting_.push_back(number);
+    else
+      settle(number, FinishReason::length);
+    return number;
   }
 
   /// Where the batch stands; the first call, and one after all have ended, goes on to the next token.
@@ -69,28 +72,32 @@ class PromptBatch {
   }
   std::default_sentinel_t end() const { return {}; }
 
-  /// The prompt and the tokens drawn so far.
+  /// The prompt and the tokens drawn so far. The reference is valid until the batch goes on or the prompt is taken.
   const std::vector<Token>& sequence(std::size_t prompt) const {
-    const Request& request = checked(prompt);
-    return request.running ? request.running->tokens() : request.tokens;
+    const Held& held = checked(prompt);
+    return held.running ? held.running->tokens() : held.tokens;
   }
-  /// The same, moved out.
+  /// The same, moved out; all that the batch held for the prompt is given back, but for the reason why it ended.
   std::vector<Token> take(std::size_t prompt) {
-    Request& request = checked(prompt);
-    if (request.reason == FinishReason::none) throw ValueError(detail::concat("llm::PromptBatch::take: prompt ", prompt, " has not ended"));
-    return std::move(request.tokens);
+    Held& held = checked(prompt);
+    if (requests_[prompt].reason == FinishReason::none || held.running)
+      throw ValueError(detail::concat("llm::PromptBatch::take: prompt ", prompt, " has not ended"));
+    std::vector<Token> tokens = std::move(held.tokens);
+    requests_[prompt].held.reset();
+    return tokens;
   }
-  FinishReason finish_reason(std::size_t prompt) const { return checked(prompt).reason; }
-  /// Of the token drawn last, a stop token too. Throws ValueError unless GenerateOptions::logprobs asked for it.
+  FinishReason finish_reason(std::size_t prompt) const { return added(prompt).reason; }
+  /// Of the token drawn last, a stop token too. Throws ValueError unless GenerateOptions::logprobs asked for it. Valid as sequence().
   const Logprobs& logprobs(std::size_t prompt) const {
-    const Request& request = checked(prompt);
-    if (request.logprobs) return *request.logprobs;
-    if (!request.running) throw ValueError("llm::PromptBatch::logprobs: not asked for (hint: {.logprobs = 0}), or nothing was drawn");
-    return request.running->logprobs();
+    const Held& held = checked(prompt);
+    if (held.logprobs) return *held.logprobs;
+    if (!held.running) throw ValueError("llm::PromptBatch::logprobs: not asked for (hint: {.logprobs = 0}), or nothing was drawn");
+    return held.running->logprobs();
   }
-  /// Ends a prompt as it stands, whether it waits or runs; one that has ended stays as it is.
+  /// Ends a prompt as it stands, whether it waits or runs; in its own logits_hook, after the token that is being drawn. One that has ended
+  /// stays as it is.
   void cancel(std::size_t prompt) {
-    if (checked(prompt).reason == FinishReason::none) settle(prompt, FinishReason::cancelled);
+    if (added(prompt).reason == FinishReason::none) settle(prompt, FinishReason::cancelled);
     std::erase(waiting_, prompt);
   }
   /// Tokens of prompts that were copied from another row, in all.
@@ -110,15 +117,24 @@ class PromptBatch {
   using Ids = typename Model::Ids;
   using LastLogits = typename Model::LastLogits;
 
-  /// A pass of more tokens than products of few rows take has bits that do not depend on where it begins.
+  /// A pass of more tokens than products of few rows take has bits that do not depend on where it begins, unless experts share them out.
   static constexpr std::int64_t least_pass = 9, worth_copying = 16;
+  static constexpr bool copies_parts() {
+    if constexpr (requires { Model::config.has_experts(); })
+      return !Model::config.has_experts();
+    else
+      return true;
+  }
 
-  struct Request {
+  struct Held {
     std::vector<Token> tokens;  // the prompt, until it runs; all, when it has ended
-    GenerateOptions options;
+    GenerateOptions options;    // until it has ended
     std::unique_ptr<detail::Sequence> running = {};
-    FinishReason reason = FinishReason::none;
     std::optional<Logprobs> logprobs = {};  // when it has ended
+  };
+  struct Request {
+    std::unique_ptr<Held> held;  // until it is taken
+    FinishReason reason = FinishReason::none;
   };
   struct Row {
     std::size_t request = 0;
@@ -130,13 +146,22 @@ class PromptBatch {
     if (cache_.capacity() == Model::config.max_seq_len) return detail::whole_context<Model>();
     return {cache_.capacity(), "the batch's capacity", "make a batch of larger capacity"};
   }
-  const Request& checked(std::size_t prompt) const {
+  const Request& added(std::size_t prompt) const {
     if (prompt >= requests_.size())
       throw ValueError(detail::concat("llm::PromptBatch: prompt ", prompt, " is none of the ", requests_.size(), " that were added"));
     return requests_[prompt];
   }
-  Request& checked(std::size_t prompt) { return const_cast<Request&>(std::as_const(*this).checked(prompt)); }
-  bool runs(std::size_t row) const { return requests_[rows_[row].request].running != nullptr; }
+  Held& checked(std::size_t prompt) const {
+    Held* const held = added(prompt).held.get();
+    if (held == nullptr) throw ValueError(detail::concat("llm::PromptBatch: prompt ", prompt, " was taken"));
+    return *held;
+  }
+  /// The sequence that runs in a row; null when it has ended.
+  detail::Sequence* running(std::size_t row) const {
+    const Held* const held = requests_[rows_[row].request].held.get();
+    return held == nullptr ? nullptr : held->running.get();
+  }
+  bool runs(std::size_t row) const { return running(row) != nullptr; }
 
   /// Computes the next logits of some rows, which are then due: of new ones if there are any, else of all. False when there is nothing to
   /// do.
@@ -149,7 +174,7 @@ class PromptBatch {
     from_prompts_ = false;
     if (used_ == 0) return false;
     last_.clear();
-    for (std::size_t row = 0; row < used_; ++row) last_.push_back(requests_[rows_[row].request].running->tokens().back());
+    for (std::size_t row = 0; row < used_; ++row) last_.push_back(running(row)->tokens().back());
     logits_ = model_->last_logits(Ids::from(last_, {static_cast<std::int64_t>(used_), 1}), cache_, 0);  // [used, V]
     for (std::size_t row = 0; row < used_; ++row) due_.push_back(row);
     return true;
@@ -171,7 +196,7 @@ class PromptBatch {
 
   /// Reads the prompt that has waited longest into a row.
   void start(std::size_t row) {
-    Request& request = requests_[waiting_.front()];
+    Held& request = *requests_[waiting_.front()].held;
     auto sequence =
         std::make_unique<detail::Sequence>(request.tokens, request.options, std::int64_t{Model::V}, room(), request.options.stream);
     Row next{waiting_.front(), request.tokens, {}};
@@ -179,7 +204,7 @@ class PromptBatch {
     const auto [donor, common] = best_donor(next.prompt);
     const bool whole = common == size && donor->prompt.size() == next.prompt.size();
     const std::int64_t kept = whole ? size : common - (std::max)(std::int64_t{0}, least_pass - (size - common));
-    const bool copies = whole || kept >= worth_copying;
+    const bool copies = whole || (copies_parts() && kept >= worth_copying);
     if (copies) {
       cache_.copy_row(donor - rows_.data(), index(row), kept);
       if (whole) next.logits = donor->logits;
@@ -212,26 +237,41 @@ class PromptBatch {
 
   /// Draws the next token of a row, which becomes the current one unless it is a stop token.
   void draw(std::size_t row) {
-    const std::size_t prompt = rows_[row].request;
-    if (detail::Sequence* const sequence = requests_[prompt].running.get()) {  // not cancelled meanwhile
-      const std::size_t before = sequence->tokens().size();
-      sequence->extend(from_prompts_ ? host_.read(rows_[row].logits, 0) : host_.read(logits_, index(row)));
+    if (detail::Sequence* const sequence = running(row)) {  // not cancelled meanwhile
+      const std::size_t prompt = rows_[row].request, before = sequence->tokens().size();
+      drawing_ = prompt;
+      try {
+        sequence->extend(from_prompts_ ? host_.read(rows_[row].logits, 0) : host_.read(logits_, index(row)));
+      } catch (...) {
+        drawn(prompt, FinishReason::none);
+        throw;
+      }
       if (sequence->tokens().size() > before) {
         current_ = {prompt, sequence->tokens().back()};
         done_ = false;
       }
-      if (sequence->finished()) settle(prompt, sequence->finish_reason());
+      drawn(prompt, sequence->finish_reason());
     }
     ++next_due_;
   }
 
+  /// The hook of a sequence may cancel it, which then ends here.
+  void drawn(std::size_t prompt, FinishReason reason) {
+    drawing_.reset();
+    if (requests_[prompt].reason != FinishReason::none) reason = requests_[prompt].reason;
+    if (reason != FinishReason::none) settle(prompt, reason);
+  }
+
   void settle(std::size_t prompt, FinishReason reason) {
-    Request& request = requests_[prompt];
-    request.reason = reason;
-    if (!request.running) return;
-    if (request.options.logprobs) request.logprobs = request.running->logprobs();
-    request.tokens = std::move(*request.running).take();
-    request.running.reset();
+    requests_[prompt].reason = reason;
+    if (drawing_ == prompt) return;
+    Held& held = *requests_[prompt].held;
+    if (held.running) {
+      if (held.options.logprobs) held.logprobs = held.running->logprobs();
+      held.tokens = std::move(*held.running).take();
+      held.running.reset();
+    }
+    held.options = {};
   }
 
   static std::int64_t index(std::size_t row) { return static_cast<std::int64_t>(row); }
@@ -240,6 +280,7 @@ class PromptBatch {
   Cache cache_;
   detail::HostLogits<LastLogits> host_;
   std::vector<Request> requests_;
+  std::optional<std::size_t> drawing_;  // the prompt whose token is being drawn
   std::deque<std::size_t> waiting_;
   std::vector<Row> rows_;
   std::size_t used_ = 0;          // rows that run, but for those that have just ended
@@ -254,8 +295,9 @@ class PromptBatch {
 };
 
 /// Continues each prompt and returns them with their new tokens, `rows` of them at a time; see PromptBatch. Row i draws the random numbers
-/// of stream options.stream + i, and gives the tokens that generate_tokens gives for that prompt and stream alone. max_new_tokens holds for
-/// each. Throws as generate does, before any computation, when one of the prompts is wrong.
+/// of stream options.stream + i and calls a copy of the logits_hook of its own, and gives the tokens that generate_tokens gives for that
+/// prompt and stream alone, as PromptBatch says. max_new_tokens holds for each. Throws as generate does, before any computation, when one
+/// of the prompts is wrong.
 template <CausalModel Model>
 std::vector<std::vector<Token>> generate_batch(const Model& model, std::span<const std::vector<Token>> prompts,
                                                GenerateOptions options = {}, std::int64_t rows = PromptBatchOptions{}.rows) {

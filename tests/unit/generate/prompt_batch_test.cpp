@@ -3,9 +3,11 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <llm/core/rng.hpp>
+#include <llm/model/freeze.hpp>
 #include <support/catch.hpp>
 #include <support/generation.hpp>
 
@@ -34,9 +36,15 @@ inline constexpr llm::Config window{.vocab_size = 29,
                                     .position = llm::Position::rope_interleaved,
                                     .sliding_window = 5};
 
-template <const llm::Config& C>
+inline constexpr llm::Config mixed = [] {
+  llm::Config c = grouped;
+  c.experts = {.count = 6, .active = 2, .ffn_dim = 24, .shared_ffn_dim = 16};
+  return c;
+}();
+
+template <const llm::Config& C, class W = llm::Trainable<float>>
 struct Case {
-  using Model = llm::LLM<C>;
+  using Model = llm::LLM<C, W>;
 };
 
 /// Prompts of uneven lengths.
@@ -51,6 +59,15 @@ std::vector<Tokens> prompts() {
 }
 
 using llm_test::strong;
+using Bf16 = llm::Trainable<llm::bf16>;
+
+template <class Model>
+Model make(std::uint64_t seed) {
+  if constexpr (requires(typename Model::View view) { view.tensor(); })
+    return strong<Model>(seed);
+  else
+    return llm::freeze(strong<llm::LLM<Model::config>>(seed));
+}
 
 template <class Model>
 std::vector<float> last_row(const Model& model, const Tokens& ids) {
@@ -60,8 +77,9 @@ std::vector<float> last_row(const Model& model, const Tokens& ids) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("A batch of uneven prompts equals each alone: tokens [batch_pad]", "", Case<grouped>, Case<learned>, Case<window>) {
-  const auto model = strong<typename TestType::Model>(11);
+TEMPLATE_TEST_CASE("A batch of uneven prompts equals each alone: tokens [batch_pad]", "", Case<grouped>, Case<learned>, Case<window>,
+                   Case<mixed>, (Case<mixed, llm::Frozen>), (Case<grouped, Bf16>)) {
+  const auto model = make<typename TestType::Model>(11);
   const auto all = prompts();
   for (const float temperature : {0.0f, 1.0f}) {
     const auto together = llm::generate_batch(model, all, {.max_new_tokens = 20, .temperature = temperature, .seed = 4, .stream = 10});
@@ -157,9 +175,9 @@ Drawn alone(const Model& model, const Tokens& prompt, const llm::GenerateOptions
 std::vector<Tokens> related() {
   const Tokens base = llm_test::words(18, 1, 29);
   std::vector<Tokens> out{base, base, llm_test::words(5, 2, 29), base, {base.begin(), base.begin() + 17}};
-  for (const std::uint64_t seed : {3u, 4u}) {
+  for (const std::int64_t more : {2, 6, 9}) {  // behind 18 in common, 9 let them be copied in part
     out.push_back(base);
-    for (const llm::Token token : llm_test::words(4 * static_cast<std::int64_t>(seed) - 10, seed, 29)) out.back().push_back(token);
+    for (const llm::Token token : llm_test::words(more, static_cast<std::uint64_t>(more), 29)) out.back().push_back(token);
   }
   out.push_back(out[5]);
   return out;
@@ -168,8 +186,9 @@ std::vector<Tokens> related() {
 }  // namespace
 
 TEMPLATE_TEST_CASE("Prompts that take free rows one after another have the bits of each alone", "", Case<grouped>, Case<learned>,
-                   Case<window>) {
-  const auto model = strong<typename TestType::Model>(14);
+                   Case<window>, Case<mixed>, (Case<mixed, llm::Frozen>), (Case<grouped, llm::Frozen>), (Case<grouped, Bf16>),
+                   (Case<mixed, Bf16>)) {
+  const auto model = make<typename TestType::Model>(14);
   for (const std::int64_t rows : {1, 2, 3, 8}) {
     llm::PromptBatch batch(model, {.rows = rows});
     std::vector<Tokens> prompts;
@@ -262,6 +281,95 @@ TEST_CASE("A prompt of a batch can be cancelled, and an error of one leaves the 
   CHECK(batch.finish_reason(0) == llm::FinishReason::length);
   for (const std::size_t prompt : {1u, 2u, 3u}) CHECK(batch.finish_reason(prompt) == llm::FinishReason::cancelled);
   CHECK(batch.take(0).size() == 13);
+}
+
+TEST_CASE("Beginnings in common are copied in part, but for a mixture of experts, which shares few rows out") {
+  Tokens longer = llm_test::words(18, 1, 29);
+  const Tokens base = longer;
+  for (const llm::Token token : llm_test::words(9, 9, 29)) longer.push_back(token);
+  const auto reused = [&](const auto& model) {
+    llm::PromptBatch batch(model, {.rows = 2});
+    for (const auto& prompt : {base, longer, base}) batch.add(prompt, {.max_new_tokens = 3, .temperature = 0});
+    for (auto it = batch.begin(); it != batch.end(); ++it) {
+    }
+    return batch.reused();
+  };
+  CHECK(reused(strong<llm::LLM<grouped>>(18)) == 18 + 18);
+  CHECK(reused(strong<llm::LLM<mixed>>(18)) == 18);
+}
+
+TEST_CASE("A prompt may be cancelled by its own hook, which may use the batch in other ways too") {
+  const auto model = strong<llm::LLM<grouped>>(19);
+  const Tokens prompt = llm_test::words(4, 1, 29), other = llm_test::words(6, 2, 29);
+  for (const bool throws : {false, true}) {
+    llm::PromptBatch batch(model, {.rows = 2, .capacity = 30});
+    const auto gone = [&batch, &other, throws, many = std::vector<int>(1000, 1)](std::span<float>, std::span<const llm::Token> ids) {
+      if (ids.size() < 7) return;
+      batch.cancel(0);
+      CHECK_THROWS_AS(batch.take(0), llm::ValueError);  // it is still at work
+      for (int i = 0; i < 20; ++i) batch.cancel(batch.add(other));
+      CHECK(many.back() == 1);
+      if (throws) throw llm::ValueError("the client has gone");
+    };
+    batch.add(prompt, {.max_new_tokens = 9, .temperature = 0, .logprobs = 2, .logits_hook = gone});
+    batch.add(other, {.max_new_tokens = 9, .temperature = 0});
+    const auto run = [&] {
+      for (auto it = batch.begin(); it != batch.end(); ++it) {
+      }
+    };
+    if (throws) CHECK_THROWS_AS(run(), llm::ValueError);
+    run();
+    CHECK(batch.finish_reason(0) == llm::FinishReason::cancelled);
+    CHECK(batch.sequence(0) == llm::generate_tokens(model, prompt, {.max_new_tokens = throws ? 3 : 4, .temperature = 0}));
+    CHECK(batch.logprobs(0).drawn.id == batch.sequence(0).back());
+    CHECK(batch.sequence(1) == llm::generate_tokens(model, other, {.max_new_tokens = 9, .temperature = 0}));
+    CHECK(batch.finish_reason(21) == llm::FinishReason::cancelled);
+  }
+}
+
+TEST_CASE("What a batch says of a prompt stays where it is, and taking it gives its memory back") {
+  const auto model = strong<llm::LLM<grouped>>(20);
+  llm::PromptBatch batch(model, {.rows = 1});
+  const auto held = std::make_shared<int>(0);
+  const auto hook = [held](std::span<float>, std::span<const llm::Token>) {};
+  const Tokens prompt = llm_test::words(4, 1, 29);
+  batch.add(prompt, {.max_new_tokens = 2, .logprobs = 3, .logits_hook = hook});
+  CHECK(held.use_count() > 2);
+  const Tokens& waiting = batch.sequence(0);
+  for (int i = 0; i < 100; ++i) batch.add(prompt, {.max_new_tokens = 1});
+  CHECK(waiting == prompt);
+  for (auto it = batch.begin(); it != batch.end(); ++it) {
+  }
+  CHECK(held.use_count() == 2);  // the one here, and the hook's
+  const Tokens& ended = batch.sequence(0);
+  const llm::Logprobs& logprobs = batch.logprobs(0);
+  for (int i = 0; i < 500; ++i) batch.add(prompt, {.max_new_tokens = 1});
+  CHECK(ended.size() == 6);
+  CHECK(logprobs.drawn.id == ended.back());
+  CHECK(batch.take(0).size() == 6);
+  CHECK(batch.finish_reason(0) == llm::FinishReason::length);
+  CHECK(llm_test::message_of([&] { batch.take(0); }) == "llm::PromptBatch: prompt 0 was taken");
+  CHECK_THROWS_AS(batch.sequence(0), llm::ValueError);
+  CHECK_THROWS_AS(batch.logprobs(0), llm::ValueError);
+  batch.cancel(0);
+  CHECK(batch.finish_reason(0) == llm::FinishReason::length);
+}
+
+TEST_CASE("Each prompt has a hook of its own, whose state begins anew") {
+  const auto model = strong<llm::LLM<grouped>>(21);
+  const auto all = prompts();
+  const llm::GenerateOptions options{
+      .max_new_tokens = 6, .temperature = 0, .logits_hook = [at = 0](std::span<float> logits, std::span<const llm::Token>) mutable {
+        logits[static_cast<std::size_t>(at++ * 5 % 29)] += 1e4f;
+      }};
+  const auto together = llm::generate_batch(model, all, options);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CHECK(together[i] == llm::generate_tokens(model, all[i], options));
+    CHECK(Tokens(together[i].end() - 6, together[i].end()) == Tokens{0, 5, 10, 15, 20, 25});
+  }
+  void (*null)(std::span<float>, std::span<const llm::Token>) = nullptr;
+  CHECK(llm_test::message_of([&] { llm::generate(model, all[0], {.logits_hook = null}); }) ==
+        "llm::LogitsHook: the pointer to a function is null");
 }
 
 TEST_CASE("Wrong requests of a batch are refused, and change nothing") {
