@@ -20,7 +20,8 @@ struct DraftModelOptions {
   std::int64_t capacity = 0;    ///< positions that it reads; beyond them nothing is drafted. 0: its max_seq_len
 };
 
-/// A model with the same vocabulary, read ahead of a larger one with the same sampling options. At temperature 0 the tokens are those of
+/// A model whose ids mean the same, read ahead of a larger one with the same sampling options; it must have all ids that can be drawn, be
+/// its vocab_size another one, as published pairs pad theirs: see GenerateOptions::vocab_limit. At temperature 0 the tokens are those of
 /// the larger model alone. Above, each draft is judged by the rule of arXiv:2211.17192, section 2.3: the tokens are others than those of
 /// the seed without drafts, with exactly the same distribution. The model must outlive it. Move-only.
 template <CausalModel D>
@@ -36,7 +37,7 @@ class DraftModel {
     std::vector<float> probabilities;  // [max_tokens, ids that can be drawn]
   };
   template <class Model>
-  static constexpr bool drafts_for = std::int64_t{D::V} == std::int64_t{Model::V};
+  static constexpr bool drafts_for = true;
 
   /// Throws ValueError that names the option, ShapeError for a capacity beyond max_seq_len.
   explicit DraftModel(const D& model, const DraftModelOptions& options = {})
@@ -46,7 +47,12 @@ class DraftModel {
   }
   explicit DraftModel(const D&&, const DraftModelOptions& = {}) = delete;  // it would be gone before the first token
 
+  /// Throws ValueError when ids can be drawn that the model does not have.
   Run start(const GenerateOptions& options, std::int64_t drawable) const {
+    if (drawable > D::V)
+      throw ValueError(detail::concat("llm::DraftModel: ", drawable, " ids can be drawn, but the model that drafts has ",
+                                      std::int64_t{D::V}, " (hint: .vocab_limit = ", std::int64_t{D::V},
+                                      ", when there is text for no more)"));
     Run run{Sampler(options.sampling(), drawable), detail::HostLogits<typename D::LastLogits>(D::V), options.temperature <= 0, {}, {}, {}};
     run.sampler.restore({~options.seed, options.stream, 0});  // other random numbers than the larger model's
     run.text.reserve(static_cast<std::size_t>(session_.capacity() + max_tokens_));

@@ -57,8 +57,7 @@ class Session {
   Session(const Model& model, Drafter drafter, std::int64_t capacity = Model::config.max_seq_len)
       : model_(&model), cache_(1, capacity), drafter_(std::move(drafter)) {
     static_assert(DrafterFor<Drafter, Model>,
-                  "llm::Session(model, drafter): the drafter must be llm::PromptLookup, or llm::DraftModel of a model with the same "
-                  "vocabulary");
+                  "llm::Session(model, drafter): the drafter must be llm::PromptLookup or llm::DraftModel(small)");
     tokens_.reserve(static_cast<std::size_t>(capacity));
   }
   explicit Session(const Model&&, std::int64_t = 0) = delete;  // it would be gone before the first token

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <llm/generate/sequence.hpp>
@@ -63,14 +64,14 @@ struct Drafting {
 template <>
 struct Drafting<NoDrafter> {};
 
-/// What a stream keeps of hidden states: those of the last pass, and the place that the current token was drawn from.
+/// What a stream keeps of hidden states: those of the pass that gave the current token, and the place there.
 template <class Model>
 class HiddenOfStep {
  public:
   HiddenOfStep(const std::vector<std::int64_t>& layers, std::int64_t) {
     if (!layers.empty()) throw ValueError("llm::generate: hidden_layers needs a model that gives hidden states, as llm::LLM does");
   }
-  HiddenOf<Model>* pass() { return nullptr; }
+  HiddenOf<Model>* next_pass() { return nullptr; }
   void drawn_from(std::int64_t) {}
   std::span<const float> read(std::size_t) { throw ValueError("llm::TokenStream::hidden_state: not asked for"); }
 };
@@ -81,11 +82,19 @@ class HiddenOfStep<Model> {
     for (const std::int64_t layer : layers)
       if (layer < 0 || layer >= Model::hidden_count)
         throw ValueError(concat("llm::generate: hidden_layers has ", layer, ", expected 0 to ", Model::hidden_count - 1));
-    pass_.layers = layers;
+    pass_.layers = next_.layers = layers;
   }
-  HiddenOf<Model>* pass() { return &pass_; }
-  /// How many rows from the end of the pass.
-  void drawn_from(std::int64_t from_end) { from_end_ = from_end; }
+  /// For the states of a pass whose tokens are still to be drawn.
+  HiddenOf<Model>* next_pass() {
+    fresh_ = true;
+    return &next_;
+  }
+  /// A token was drawn, so many rows from the end of the last pass.
+  void drawn_from(std::int64_t from_end) {
+    if (fresh_) std::swap(pass_, next_);
+    fresh_ = false;
+    from_end_ = from_end;
+  }
   std::span<const float> read(std::size_t i) {
     if (i >= pass_.states.size())
       throw ValueError(
@@ -94,7 +103,8 @@ class HiddenOfStep<Model> {
   }
 
  private:
-  typename Model::HiddenStates pass_{};
+  typename Model::HiddenStates pass_{}, next_{};
+  bool fresh_ = false;  // whether next_ is of a later pass
   HostLogits<typename Model::Hidden> host_;
   std::int64_t from_end_ = 1;
 };
@@ -124,8 +134,8 @@ class TokenStream {
   using value_type = Token;
   using iterator = detail::StreamIterator<TokenStream>;
 
-  /// Continues the prompt in a session of its own. Throws ShapeError or ValueError.
-  TokenStream(const Model& model, std::span<const Token> prompt, const GenerateOptions& options)
+  /// Continues the prompt in a session of its own, without a drafter. Throws ShapeError or ValueError.
+  TokenStream(const Model& model, std::span<const Token> prompt, const GenerateOptions& options) requires(!drafts)
       : sequence_(prompt, options, Model::V, detail::whole_context<Model>(), options.stream),
         host_(Model::V),
         hidden_(options.hidden_layers, detail::width_of<Model>()) {
@@ -208,11 +218,11 @@ class TokenStream {
     if (!started_) reused_ = kept_;
     const auto fresh = tokens.subspan(static_cast<std::size_t>(kept_));
     if constexpr (drafts) {
-      logits_ = propose(fresh) ? session().logits(drafting_.pass, hidden_.pass()) : session().last_logits(fresh, hidden_.pass());
+      logits_ = propose(fresh) ? session().logits(drafting_.pass, hidden_.next_pass()) : session().last_logits(fresh, hidden_.next_pass());
       ++drafting_.counts.passes;
       drafting_.counts.drafted += static_cast<std::int64_t>(drafting_.draft.tokens.size());
     } else {
-      logits_ = session().last_logits(fresh, hidden_.pass());
+      logits_ = session().last_logits(fresh, hidden_.next_pass());
     }
     rows_ = logits_.extent(0);
     row_ = 0;
@@ -231,7 +241,7 @@ class TokenStream {
 
   void draw() {
     const auto logits = host_.read(logits_, row_);
-    hidden_.drawn_from(rows_ - row_);
+    const std::int64_t from_end = rows_ - row_;
     if constexpr (drafts) {
       const auto at = static_cast<std::size_t>(row_);
       if (at < drafting_.draft.tokens.size()) {
@@ -239,6 +249,7 @@ class TokenStream {
         const std::size_t ids = probabilities.size() / tokens.size();
         const detail::Proposal proposal{tokens[at], probabilities.subspan(at * ids, ids)};
         const bool accepted = sequence_.extend(logits, &proposal) == proposal.token;
+        hidden_.drawn_from(from_end);
         drafting_.counts.accepted += accepted ? 1 : 0;
         row_ = accepted ? row_ + 1 : rows_;  // what follows a rejected token is of no use
         if (!accepted || sequence_.finished()) drop_drafts();
@@ -246,6 +257,7 @@ class TokenStream {
       }
     }
     sequence_.extend(logits);
+    hidden_.drawn_from(from_end);
     ++row_;
   }
 

@@ -90,6 +90,35 @@ TEST_CASE("While tokens are drawn, the states are those of the position they are
   check(model);
   llm::Session session(model, llm::PromptLookup());
   check(session);
+  // A step that throws leaves the states of the token drawn last.
+  for (const std::size_t length : {13u, 14u, 17u}) {
+    bool fails = true;
+    const auto failing = [&](std::span<float>, std::span<const llm::Token> ids) {
+      if (fails && ids.size() == length) throw llm::ValueError("not now");
+    };
+    const auto states = [&](auto& source) {
+      std::vector<std::vector<float>> out;
+      auto stream = llm::generate(source, prompt, {.max_new_tokens = 9, .temperature = 0, .hidden_layers = {2}, .logits_hook = failing});
+      for (auto it = stream.begin(); it != stream.end();) {
+        out.emplace_back(stream.hidden_state(0).begin(), stream.hidden_state(0).end());
+        try {
+          ++it;
+        } catch (const llm::ValueError&) {
+          CHECK(stream.sequence().size() == length);
+          CHECK(std::equal(out.back().begin(), out.back().end(), stream.hidden_state(0).begin()));
+          fails = false;
+          ++it;
+        }
+      }
+      CHECK(!fails);
+      return out;
+    };
+    fails = true;
+    CHECK(states(model).size() == 9);
+    fails = true;
+    llm::Session again(model, llm::PromptLookup());
+    CHECK(states(again).size() == 9);
+  }
   CHECK(llm_test::message_of([&] { llm::generate(model, prompt, {.hidden_layers = {4}}); }) ==
         "llm::generate: hidden_layers has 4, expected 0 to 3");
   llm::PromptBatch batch(model);

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <support/catch.hpp>
@@ -38,6 +39,17 @@ inline constexpr llm::Config windowed_words = [] {
 inline constexpr llm::Config five{
     .vocab_size = 5, .d_model = 8, .n_layers = 1, .n_heads = 1, .ffn_dim = 8, .max_seq_len = 16, .tie_embeddings = true};
 
+inline constexpr llm::Config narrow_words = [] {
+  llm::Config c = small_words;
+  c.vocab_size = 37;
+  return c;
+}();
+inline constexpr llm::Config wide_words = [] {
+  llm::Config c = small_words;
+  c.vocab_size = 48;
+  return c;
+}();
+
 using Modern = llm::LLM<modern_words>;
 using Small = llm::LLM<small_words>;
 
@@ -45,6 +57,12 @@ template <const llm::Config& C, class W = llm::Trainable<float>>
 struct Case {
   using Model = llm::LLM<C, W>;
 };
+
+template <class Session>
+constexpr bool streams_from_model =
+    std::is_constructible_v<llm::TokenStream<Session>, const Modern&, std::span<const llm::Token>, const llm::GenerateOptions&>;
+static_assert(streams_from_model<llm::Session<Modern>>);
+static_assert(!streams_from_model<llm::Session<Modern, llm::PromptLookup>>, "it has no drafter");
 
 struct Result {
   Tokens tokens;
@@ -372,6 +390,28 @@ TEST_CASE("Text from a session with a drafter is that of one without, and its st
   CHECK(session.length() > static_cast<std::int64_t>(stream.sequence().size()));
   session.keep_common(stream.sequence());
   check_holds(session, stream.sequence());
+}
+
+TEST_CASE("A model that drafts needs the ids that can be drawn, not all of the larger one's") {
+  const auto model = llm_test::strong<Modern>(43);
+  const auto narrow = llm_test::strong<llm::LLM<narrow_words>>(44);
+  const auto wide = llm_test::strong<llm::LLM<wide_words>>(45);
+  llm::Session session(model, llm::DraftModel(narrow));
+  llm::Session from_wide(model, llm::DraftModel(wide));
+  const Tokens prompt = llm_test::words(9, 5, 37);
+  for (const float temperature : {0.0f, 0.8f}) {
+    const llm::GenerateOptions options{.max_new_tokens = 40, .temperature = temperature, .vocab_limit = 37};
+    for (const Result& result : {run(session, prompt, options), run(from_wide, prompt, options)}) {
+      CHECK(result.counts.drafted > 0);
+      CHECK(result.tokens.size() == 49);
+      CHECK(*std::max_element(result.tokens.begin(), result.tokens.end()) < 37);
+      if (temperature == 0) CHECK(result.tokens == llm::generate_tokens(model, prompt, options));
+    }
+  }
+  CHECK(run(from_wide, prompt, {.max_new_tokens = 40, .temperature = 0}).tokens ==
+        llm::generate_tokens(model, prompt, {.max_new_tokens = 40, .temperature = 0}));
+  CHECK(llm_test::message_of([&] { llm::generate(session, prompt, {}); }) ==
+        "llm::DraftModel: 40 ids can be drawn, but the model that drafts has 37 (hint: .vocab_limit = 37, when there is text for no more)");
 }
 
 TEST_CASE("Wrong options of drafters are errors that name them") {
