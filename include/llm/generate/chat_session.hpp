@@ -21,7 +21,8 @@ template <class Session>
 class ChatSession;
 
 /// An answer as an input range of pieces of text, like TextStream; made by ChatSession::say(). What was taken of it is in the
-/// conversation, also when the loop is left early. The conversation must outlive it, and have one at a time.
+/// conversation, also when the loop is left early or an error ends it. The conversation must outlive it and stay where it is; when it has
+/// gone on, with another say() or reset(), going on with an older answer throws ValueError.
 template <class Session>
 class ChatReply {
  public:
@@ -35,7 +36,10 @@ class ChatReply {
   std::default_sentinel_t end() const { return {}; }
 
   /// Runs the prompt and draws the first token, if that has not been done.
-  void prefill() { stream_.prefill(); }
+  void prefill() {
+    (void)answer();
+    stream_.prefill();
+  }
   const TextStream<Session, Tokenizer>& text() const { return stream_; }
   FinishReason finish_reason() const { return stream_.finish_reason(); }
 
@@ -43,13 +47,14 @@ class ChatReply {
   std::string_view current() const { return stream_.current(); }
   bool done() const { return stream_.done(); }
   void advance() {
+    std::string& content = answer().content;
     if (started_) {
       stream_.advance();
     } else {
       (void)stream_.begin();
       started_ = true;
     }
-    if (!done()) answer_->content += current();
+    if (!done()) content += current();
   }
 
  private:
@@ -57,13 +62,21 @@ class ChatReply {
   ChatReply(Session& session, const Tokenizer& tokenizer, std::span<const Token> prompt, const GenerateOptions& options)
       : stream_(session, tokenizer, prompt, options) {}
 
+  ChatMessage& answer() const {
+    if (chat_->turn_ != turn_)
+      throw ValueError("llm::ChatReply: the conversation has gone on since this answer began (hint: one answer at a time)");
+    return chat_->messages_.back();
+  }
+
   TextStream<Session, Tokenizer> stream_;
-  ChatMessage* answer_ = nullptr;
+  ChatSession<Session>* chat_ = nullptr;
+  std::uint64_t turn_ = 0;
   bool started_ = false;
 };
 
-/// The turns of a conversation and the session that has read them. Both the session and the format stay as they are when a turn throws:
-/// a conversation too long for the model loses nothing. The session must outlive it.
+/// The turns of a conversation and the session that has read them. A say() that throws leaves the turns as they are: a conversation too
+/// long for the model loses nothing. What throws while the answer is drawn leaves the turn and what was taken of its answer, and ++ tries
+/// again. The session must outlive it.
 template <class Session>
 class ChatSession {
  public:
@@ -77,6 +90,7 @@ class ChatSession {
 
   /// Begins anew. `system` tells the model what it is; empty: the template's own words, if any.
   void reset(std::string system = "") {
+    ++turn_;
     messages_.clear();
     if (!system.empty()) messages_.push_back({"system", std::move(system)});
   }
@@ -86,7 +100,6 @@ class ChatSession {
   /// generate do: ShapeError when the conversation no longer fits the session.
   ChatReply<Session> say(std::string text, GenerateOptions generate = {}) {
     const std::size_t before = messages_.size();
-    messages_.reserve(before + 2);
     messages_.push_back({"user", std::move(text)});
     try {
       const std::vector<Token> prompt = format_.encode(messages_, options_);
@@ -96,7 +109,8 @@ class ChatSession {
       add_ends(generate);
       ChatReply<Session> reply(*session_, format_.tokenizer(), prompt, generate);
       messages_.push_back({"assistant", ""});
-      reply.answer_ = &messages_.back();
+      reply.chat_ = this;
+      reply.turn_ = ++turn_;
       return reply;
     } catch (...) {
       messages_.resize(before);
@@ -112,10 +126,13 @@ class ChatSession {
       if (id < Session::model_type::V) generate.stop.token_ids.push_back(id);
   }
 
+  friend class ChatReply<Session>;
+
   Session* session_;
   ChatFormat format_;
   ChatOptions options_;
-  std::vector<ChatMessage> messages_;
+  std::vector<ChatMessage> messages_;  // the last is the answer of the turn
+  std::uint64_t turn_ = 0;             // which turn that is, resets counted too
 };
 
 }  // namespace llm

@@ -142,6 +142,48 @@ TEST_CASE("a conversation that does not fit loses nothing, and an answer takes t
   CHECK(reply.text().tokens().sequence().size() == 40);
 }
 
+TEST_CASE("an answer to which the conversation has gone on is refused, and changes nothing") {
+  llm::Session session(model());
+  llm::ChatSession chat(session, format());
+  auto first = chat.say("hi", {.temperature = 0, .logits_hook = saying("abcdef>")});
+  auto it = first.begin();
+  for (int i = 0; i < 8; ++i) (void)chat.say("and", {.temperature = 0});  // no first token drawn
+  auto last = chat.say("go on", {.temperature = 0, .logits_hook = saying("ok>")});
+  const auto messages = chat.messages();
+  CHECK_THROWS_AS(++it, llm::ValueError);
+  CHECK_THROWS_AS(first.prefill(), llm::ValueError);
+  CHECK(chat.messages() == messages);
+  CHECK(all(last) == "ok");
+  CHECK(chat.messages().back() == ChatMessage{"assistant", "ok"});
+  CHECK(chat.messages()[1] == ChatMessage{"assistant", "a"});
+  chat.reset();
+  CHECK_THROWS_AS(last.begin() == last.end() ? last.prefill() : last.advance(), llm::ValueError);
+  CHECK(chat.messages().empty());
+}
+
+TEST_CASE("an error while an answer is drawn leaves the turn, and the answer goes on") {
+  llm::Session session(model(), llm::PromptLookup());
+  llm::ChatSession chat(session, format());
+  int failures = 2;
+  const auto failing = [&, say = saying("abc>")](std::span<float> logits, std::span<const std::int32_t> ids) mutable {
+    if (failures > 0 && ids.size() % 2 == 0) --failures, throw llm::ValueError("not now");
+    say(logits, ids);
+  };
+  auto reply = chat.say("hi", {.temperature = 0, .logits_hook = failing});
+  std::string text;
+  for (bool more = true; more;) try {
+      auto it = reply.begin();
+      if (!text.empty()) ++it;
+      if ((more = it != reply.end())) text += *it;
+    } catch (const llm::ValueError&) {
+      CHECK(chat.messages().back() == ChatMessage{"assistant", text});
+      CHECK(chat.messages().size() == 2);
+    }
+  CHECK(failures == 0);
+  CHECK(text == "abc");
+  CHECK(chat.messages().back() == ChatMessage{"assistant", "abc"});
+}
+
 TEST_CASE("each turn draws with random numbers of its own") {
   llm::Session session(model());
   llm::ChatSession chat(session, {Letters{}, ChatTemplate("{{ messages[-1].content }}")});  // the model forgets: only the numbers differ
