@@ -1,6 +1,5 @@
 // Continues a prompt with a published model, or one that `train` saved: streams the text, then prints how fast prompt and text were
 // computed.
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -39,9 +38,7 @@ void print_rate(const char* phase, std::size_t tokens, double seconds) {
 template <const llm::Config& C>
 void generate(const Options& o, const llm::Tokenizer& tokenizer) {
   const auto model = llm::load<C>(o.model);
-  llm::GenerateOptions options = o.generate;
-  options.vocab_limit = (std::min)(tokenizer.vocab_size(), C.vocab_size);
-  auto stream = llm::generate(model, tokenizer, o.prompt, options);
+  auto stream = llm::generate(model, tokenizer, o.prompt, o.generate);
   examples::show(o.prompt);
   examples::Stopwatch watch;
   stream.prefill();

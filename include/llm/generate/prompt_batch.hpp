@@ -22,7 +22,7 @@ namespace llm {
 struct PromptBatchOptions {
   std::int64_t rows =
       8;  ///< prompts computed at a time; with up to 8 each has the bits that it has alone, with more it is equal to rounding
-  std::int64_t capacity = 0;  ///< positions of a row; 0: max_seq_len
+  std::int64_t capacity = 0;  ///< positions of a row, allocated at once: much for a long context; 0: max_seq_len
 };
 
 /// Prompts that are continued together, as a range of the tokens drawn: `for (const auto [prompt, token] : batch)`. add() may be called at

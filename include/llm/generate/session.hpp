@@ -52,7 +52,7 @@ class Session {
   using drafter_type = Drafter;
   using LastLogits = typename Model::LastLogits;
 
-  /// Room for `capacity` positions, at most max_seq_len, allocated at once. Throws ShapeError.
+  /// Room for `capacity` positions, at most max_seq_len, allocated at once: much for a long context. Throws ShapeError.
   explicit Session(const Model& model, std::int64_t capacity = Model::config.max_seq_len) : Session(model, Drafter(), capacity) {}
   Session(const Model& model, Drafter drafter, std::int64_t capacity = Model::config.max_seq_len)
       : model_(&model), cache_(1, capacity), drafter_(std::move(drafter)) {

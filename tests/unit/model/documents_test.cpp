@@ -160,5 +160,5 @@ TEST_CASE("Documents end with a separator and with their row, and must fill the 
   const auto model = Model::random(1);
   CHECK(llm_test::message_of([&] { model(Model::Ids::zeros({4, 2}), documents); }) == "llm::Documents: of a batch [2, 4], not [4, 2]");
   auto same = documents;
-  CHECK(model(ids, same).numel() == 8 * 40);
+  CHECK(model(ids, same).to_vector() == model(ids, documents).to_vector());
 }

@@ -65,7 +65,7 @@ struct RoundRows {
       for (int g = 0; g < groups; ++g) {
         float sum = 0;
         for (int i = g * Codes::group; i < (g + 1) * Codes::group; ++i) {
-          // Its low bits are the value rounded once, as where products and sums are one instruction.
+          // Its low bits are the value rounded (to double, then float), as where products and sums are one instruction.
           const auto shifted = static_cast<float>(static_cast<double>(x[i]) * static_cast<double>(inverse) + 0x1.8p23);
           sum += shifted - 0x1.8p23f;
           to.code[t * tile_cols + i] = static_cast<std::int8_t>(std::bit_cast<std::uint32_t>(shifted) & 255);
