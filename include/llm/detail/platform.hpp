@@ -56,7 +56,23 @@
 #define LLM_SHARED
 #endif
 
+// Whether an address sanitizer watches the ends of allocated blocks.
+#if defined(__SANITIZE_ADDRESS__)
+#define LLM_CHECKS_BLOCKS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LLM_CHECKS_BLOCKS 1
+#endif
+#endif
+
 namespace llm::detail {
+
+/// Blocks that share one allocation would hide what goes past their ends.
+#if defined(LLM_CHECKS_BLOCKS)
+inline constexpr bool checks_every_block = true;
+#else
+inline constexpr bool checks_every_block = false;
+#endif
 
 /// A product rounded to float also where the compiler joins products and sums into fused operations: through memory, since g++ joins
 /// across statements and past __builtin_assoc_barrier.

@@ -25,8 +25,9 @@ struct PoolStatistics {
 namespace detail {
 
 class BufferHome;
+struct Slab;
 
-/// One block of memory. Lives in its pool's free list while nobody refers to it.
+/// One block of memory. Lives in its pool's free list while nobody refers to it, or belongs to a slab and goes with its last reference.
 struct Buffer {
   std::atomic<std::int32_t> references{0};
   std::size_t bytes = 0;     // asked for
@@ -34,6 +35,16 @@ struct Buffer {
   void* data = nullptr;
   Buffer* next = nullptr;
   BufferHome* home = nullptr;
+  Slab* slab = nullptr;  // that the memory is a part of
+};
+
+/// A large block whose parts are handed out one behind the other; given back with the last of them.
+struct Slab {
+  static constexpr std::size_t capacity = std::size_t{16} << 20, largest_part = std::size_t{2} << 20;
+  std::byte* data = nullptr;
+  std::size_t used = 0;
+  std::int64_t parts = 0;
+  Slab* next = nullptr;
 };
 
 /// The pool a buffer goes back to.
@@ -113,14 +124,28 @@ class LLM_SHARED Pool final : public BufferHome {
     else
       buffer = obtain(size.capacity);
     buffer->bytes = bytes;
-    statistics_.in_use += static_cast<std::int64_t>(bytes);
-    if (statistics_.in_use > statistics_.high_water) statistics_.high_water = statistics_.in_use;
+    note_use(bytes);
     return BufferRef(buffer);
+  }
+
+  /// For what stays, as weights do: blocks of any size lie side by side, so that small ones too can lie in the system's big pages, which
+  /// are read faster. The system gets their memory back when all that came with them are free.
+  BufferRef allocate_lasting(std::size_t bytes) {
+    if (checks_every_block || bytes > Slab::largest_part) return allocate(bytes);
+    const std::lock_guard lock(mutex_);
+    auto buffer = std::make_unique<Buffer>();
+    buffer->capacity = (bytes + 63) / 64 * 64;
+    buffer->bytes = bytes;
+    buffer->home = this;
+    put_in_slab(*buffer);
+    note_use(bytes);
+    return BufferRef(buffer.release());
   }
 
   void give_back(Buffer* buffer) noexcept override {
     const std::lock_guard lock(mutex_);
     statistics_.in_use -= static_cast<std::int64_t>(buffer->bytes);
+    if (buffer->slab != nullptr) return take_from_slab(buffer);
     Buffer*& list = free_[SizeClass::of(buffer->capacity).index];
     buffer->next = list;
     list = buffer;
@@ -143,6 +168,38 @@ class LLM_SHARED Pool final : public BufferHome {
  private:
   Pool() = default;
 
+  void note_use(std::size_t bytes) {
+    statistics_.in_use += static_cast<std::int64_t>(bytes);
+    if (statistics_.in_use > statistics_.high_water) statistics_.high_water = statistics_.in_use;
+  }
+
+  /// The first slab with room, else a new one.
+  void put_in_slab(Buffer& buffer) {
+    Slab* slab = slabs_;
+    while (slab != nullptr && Slab::capacity - slab->used < buffer.capacity) slab = slab->next;
+    if (slab == nullptr) {
+      auto fresh = std::make_unique<Slab>();
+      fresh->data = static_cast<std::byte*>(obtain_memory(Slab::capacity));
+      fresh->next = slabs_;
+      slabs_ = slab = fresh.release();
+    }
+    buffer.slab = slab;
+    buffer.data = slab->data + slab->used;
+    slab->used += buffer.capacity;
+    ++slab->parts;
+  }
+  void take_from_slab(Buffer* buffer) noexcept {
+    Slab* const slab = buffer->slab;
+    delete buffer;
+    if (--slab->parts > 0) return;
+    Slab** link = &slabs_;
+    while (*link != slab) link = &(*link)->next;
+    *link = slab->next;
+    statistics_.reserved -= static_cast<std::int64_t>(Slab::capacity);
+    Memory::release(slab->data, Slab::capacity);
+    delete slab;
+  }
+
   void release_unused() noexcept {
     for (Buffer*& list : free_)
       while (Buffer* const buffer = list) {
@@ -162,19 +219,24 @@ class LLM_SHARED Pool final : public BufferHome {
       return Memory::allocate(capacity);
     }
   }
+  void* obtain_memory(std::size_t capacity) {
+    void* const data = allocate_data(capacity);
+    statistics_.reserved += static_cast<std::int64_t>(capacity);
+    ++statistics_.system_allocations;
+    return data;
+  }
 
   Buffer* obtain(std::size_t capacity) {
     auto buffer = std::make_unique<Buffer>();
     buffer->capacity = capacity;
-    buffer->data = allocate_data(capacity);
+    buffer->data = obtain_memory(capacity);
     buffer->home = this;
-    statistics_.reserved += static_cast<std::int64_t>(capacity);
-    ++statistics_.system_allocations;
     return buffer.release();
   }
 
   std::mutex mutex_;
   Buffer* free_[SizeClass::count] = {};
+  Slab* slabs_ = nullptr;
   PoolStatistics statistics_;
 };
 

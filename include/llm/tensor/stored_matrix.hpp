@@ -24,8 +24,8 @@ class StoredRows {
                                       ", which takes ", expected));
     StoredRows m;
     m.format_ = format;
-    m.buffer_ =
-        detail::Pool<typename Backend::memory>::instance().allocate(static_cast<std::size_t>(Backend::stored_bytes(format, rows, columns)));
+    auto& pool = detail::Pool<typename Backend::memory>::instance();
+    m.buffer_ = pool.allocate_lasting(static_cast<std::size_t>(Backend::stored_bytes(format, rows, columns)));
     Backend::store_rows(format, bytes.data(), m.buffer_->data, rows, columns);
     return m;
   }

@@ -3,11 +3,30 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <vector>
 
 #include <llm/tensor/host_memory.hpp>
 #include <support/catch.hpp>
 
 namespace {
+
+/// A memory space that counts its blocks.
+struct Counted : llm::HostMemory {
+  static inline int blocks = 0;
+  static void* allocate(std::size_t bytes) {
+    void* const memory = llm::HostMemory::allocate(bytes);
+    ++blocks;
+    return memory;
+  }
+  static void release(void* memory, std::size_t bytes) noexcept {
+    --blocks;
+    llm::HostMemory::release(memory, bytes);
+  }
+};
+struct CountedBackend {
+  using memory = Counted;
+};
 
 /// A memory space of `room` bytes.
 struct Small : llm::HostMemory {
@@ -56,5 +75,45 @@ TEST_CASE("unused blocks of other sizes make room before memory runs out") {
   }
   llm::trim_pool<SmallBackend>();
   CHECK(Small::room == 4096);
+  CHECK(llm::pool_statistics<SmallBackend>().reserved == 0);
+}
+
+TEST_CASE("lasting blocks lie side by side in big pages, and the system gets them back together") {
+  auto& pool = llm::detail::Pool<Counted>::instance();
+  std::vector<llm::detail::BufferRef> blocks;
+  for (int i = 0; i < 40; ++i) {
+    blocks.push_back(pool.allocate_lasting(1000001));
+    CHECK(reinterpret_cast<std::uintptr_t>(blocks.back()->data) % llm::HostMemory::alignment == 0);
+    std::memset(blocks.back()->data, i, 1000001);
+  }
+  for (int i = 0; i < 40; ++i) {
+    const auto* const bytes = static_cast<const unsigned char*>(blocks[static_cast<std::size_t>(i)]->data);
+    CHECK((bytes[0] == i && bytes[1000000] == i));  // none lies on another one
+  }
+  CHECK(llm::pool_statistics<CountedBackend>().in_use == 40 * 1000001);
+  if (!llm::detail::checks_every_block) CHECK(Counted::blocks == 3);  // 16 MiB each
+
+  blocks.push_back(pool.allocate_lasting(5 << 20));  // has big pages of its own
+  CHECK(llm::pool_statistics<CountedBackend>().in_use == 40 * 1000001 + (5 << 20));
+  blocks.clear();
+  CHECK(llm::pool_statistics<CountedBackend>().in_use == 0);
+  llm::trim_pool<CountedBackend>();
+  CHECK(Counted::blocks == 0);
+  CHECK(llm::pool_statistics<CountedBackend>().reserved == 0);
+}
+
+TEST_CASE("a lasting block takes the room that others left") {
+  auto& pool = llm::detail::Pool<Counted>::instance();
+  const auto first = pool.allocate_lasting(100);
+  std::vector<llm::detail::BufferRef> blocks;
+  for (int i = 0; i < 9; ++i) blocks.push_back(pool.allocate_lasting(2 << 20));
+  const int before = Counted::blocks;
+  const auto last = pool.allocate_lasting(64);
+  CHECK(Counted::blocks == before + (llm::detail::checks_every_block ? 1 : 0));
+}
+
+TEST_CASE("without memory for a slab nothing is counted") {
+  CHECK_THROWS_AS(llm::detail::Pool<Small>::instance().allocate_lasting(5000), llm::Error);
+  CHECK(llm::pool_statistics<SmallBackend>().in_use == 0);
   CHECK(llm::pool_statistics<SmallBackend>().reserved == 0);
 }
