@@ -19,18 +19,18 @@ using Model = llm::LLM<llm::configs::smollm2_135m, llm::Frozen>;
 
 struct Loaded {
   Model model;
-  typename Model::Cache cache;
+  typename Model::Cache cache, short_cache;  // memory that is not used is not resident
 
-  explicit Loaded(const std::string& path) : model(llm::load<llm::configs::smollm2_135m>(path)), cache(1, 512) {}
+  explicit Loaded(const std::string& path) : model(llm::load<llm::configs::smollm2_135m>(path)), cache(1, 512), short_cache(1, 64) {}
 
   void prefill(const typename Model::Ids& prompt) {
     cache.reset();
     benchmark::DoNotOptimize(model.last_logits(prompt, cache));
   }
-  /// As llama-bench does it: from an empty cache on, whatever the tokens are.
-  void decode(const typename Model::Ids& next, int count) {
-    cache.reset();
-    for (int i = 0; i < count; ++i) benchmark::DoNotOptimize(model.last_logits(next, cache));
+  /// As llama-bench does it: from an empty cache of so many positions on, whatever the tokens are.
+  void decode(const typename Model::Ids& next) {
+    short_cache.reset();
+    for (std::int64_t i = 0; i < short_cache.capacity(); ++i) benchmark::DoNotOptimize(model.last_logits(next, short_cache));
   }
 };
 
@@ -45,7 +45,7 @@ void add_file(const std::string& path) {
     });
   bench::add(name + "/decode:64", [=](bench::State& state) {
     const auto next = bench::random_ids<Model>(1, 1, 0);
-    bench::time_calls(state, [&] { loaded().decode(next, 64); });
+    bench::time_calls(state, [&] { loaded().decode(next); });
     state.counters["tokens/s"] = bench::rate(64);
   });
 }

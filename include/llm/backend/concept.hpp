@@ -109,6 +109,16 @@ struct Elements {
   std::int64_t n = 0;
 };
 
+/// One of several products of the same rows x[M,K]: y[M,N] = x w[N,K]^T + bias[N], w as the backend keeps weights of that format.
+template <class T>
+struct StoredProduct {
+  DType format = DType::f32;
+  const void* w = nullptr;
+  const T* bias = nullptr;  // may be null
+  T* y = nullptr;
+  std::int64_t N = 0;
+};
+
 /// Where tensors of a backend live. allocate returns 64-byte aligned memory or throws; release gives it back.
 template <class M>
 concept memory_space = requires(void* p, const void* from, std::size_t bytes) {
@@ -125,7 +135,7 @@ concept memory_space = requires(void* p, const void* from, std::size_t bytes) {
 template <class B, class T>
 concept backend_for = memory_space<typename B::memory> && requires(
     T* y, const T* x, compute_t<T>* stat, const compute_t<T>* cstat, const std::int32_t* ids, std::int64_t n, bool add, double s,
-    std::int32_t* index, const void* packed, const std::byte* rows, std::byte* restored, void* kept, const AttentionArgs& attention, const RopeArgs& rope, const RouteArgs& route,
+    std::int32_t* index, const void* packed, const StoredProduct<T>* products, const std::byte* rows, std::byte* restored, void* kept, const AttentionArgs& attention, const RopeArgs& rope, const RouteArgs& route,
     const RouterLossArgs& balance, const AdamWArgs& adamw, const AdamWPart<T>* parts,
     const Elements<T>* arrays) {
   // elementwise on n elements
@@ -151,6 +161,7 @@ concept backend_for = memory_space<typename B::memory> && requires(
   { B::restore_rows(DType::q8_0, packed, n, n, n, restored) };            // and back: format, kept, first row, count, K, the same bytes
   // linear_forward with such weights
   { B::template linear_forward_stored<T>(x, DType::q8_0, packed, x, y, n, n, n) };
+  { B::template linear_forward_stored<T>(x, products, n, n, n) };   // x, n products, M, K: each has the bits of the product alone
   // rows of a table [V, D] by id; backward always adds into dtable. index_outside: position of the first id not in [0, V), or -1
   { B::template embedding_forward<T>(ids, x, y, n, n) };              // n ids, D
   { B::template embedding_forward_stored<float>(ids, DType::q8_0, packed, (float*)nullptr, n, n) };   // ids, format, table, y, n ids, D

@@ -37,18 +37,16 @@ struct Attention {
   template <class KV>
   Tensor<T, Shape<dyn, dyn, D>, Backend> operator()(const Tensor<T, Shape<dyn, dyn, D>, Backend>& x,
                                                     const Pass<A.rope_width, KV, Backend>& pass) const {
-    const std::int64_t batch = x.extent(0), time = x.extent(1);
-    const Shape<dyn, dyn, K, E> kv_heads(batch, time);
-    auto q = heads(q_proj(x), Shape<dyn, dyn, H, E>(batch, time), q_norm);  // [B, T, H, E]
-    auto k = heads(k_proj(x), kv_heads, k_norm);                            // [B, T, K, E]
-    const auto v = v_proj(x).view(kv_heads);                                // [B, T, K, E]
-    if constexpr (A.rope_width > 0) {
-      q = rope(std::move(q), *pass.rope, pass.positions);
-      k = rope(std::move(k), *pass.rope, pass.positions);
+    const Shape<dyn, dyn, H, E> q_heads(x.extent(0), x.extent(1));
+    const Shape<dyn, dyn, K, E> kv_heads(x.extent(0), x.extent(1));
+    if constexpr (std::is_same_v<Weights, Frozen>) {  // nothing is recorded, and x is read once for all three
+      auto [q, k, v] = linears(x, q_proj, k_proj, v_proj);
+      return attend(heads(std::move(q), q_heads, q_norm), heads(std::move(k), kv_heads, k_norm), v.view(kv_heads), pass);
+    } else {
+      auto q = heads(q_proj(x), q_heads, q_norm);
+      auto k = heads(k_proj(x), kv_heads, k_norm);
+      return attend(std::move(q), std::move(k), v_proj(x).view(kv_heads), pass);
     }
-    const AttentionOptions options{.causal = true, .window = window, .scale = scale, .documents = pass.documents};
-    const auto y = pass.cache ? attention<K>(q, pass.cache.append(k, v), options) : attention(q, k, v, options);  // [B, T, H, E]
-    return o_proj(y.view(Shape<dyn, dyn, H * E>(batch, time)));
   }
 
   /// A pass for other rotary positions.
@@ -81,9 +79,21 @@ struct Attention {
   }
 
  private:
+  /// q [B, T, H, E], k and v [B, T, K, E] -> [B, T, D]
+  template <class Q, class KeysOrValues, class PassType>
+  auto attend(Q q, KeysOrValues k, const KeysOrValues& v, const PassType& pass) const {
+    if constexpr (A.rope_width > 0) {
+      q = rope(std::move(q), *pass.rope, pass.positions);
+      k = rope(std::move(k), *pass.rope, pass.positions);
+    }
+    const AttentionOptions options{.causal = true, .window = window, .scale = scale, .documents = pass.documents};
+    const auto y = pass.cache ? attention<K>(q, pass.cache.append(k, v), options) : attention(q, k, v, options);  // [B, T, H, E]
+    return o_proj(y.view(Shape<dyn, dyn, H * E>(y.extent(0), y.extent(1))));
+  }
+
   /// All heads' vectors side by side, as heads, normed together or one by one.
   template <class Flat, class Heads, class HeadNormLayer>
-  static auto heads(const Flat& x, const Heads& shape, const HeadNormLayer& norm) {
+  static auto heads(Flat x, const Heads& shape, const HeadNormLayer& norm) {
     if constexpr (!A.qk_norm)
       return x.view(shape);
     else if constexpr (A.qk_norm_joint)

@@ -22,9 +22,10 @@ struct GatedMlp {
                   "llm::GatedMlp::operator()(x [..., D]): x must have the layer's width, element type and backend");
     if constexpr (!detail::stream_of<X, D, T, Backend>)
       return {};
-    else if constexpr (std::is_same_v<Weights, Frozen>)  // nothing is recorded
-      return down_proj(gated(Gate, gate_proj(x), up_proj(x)));
-    else
+    else if constexpr (std::is_same_v<Weights, Frozen>) {  // nothing is recorded
+      const auto [gate_of_x, up_of_x] = linears(x, gate_proj, up_proj);
+      return down_proj(gated(Gate, gate_of_x, up_of_x));
+    } else
       return down_proj.with_parameters([&](const auto&... down) { return gated_linear(Gate, gate_proj(x), up_proj(x), down...); });
   }
   /// f(linear, kind of its matrix, name).

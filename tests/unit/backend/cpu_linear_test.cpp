@@ -1,6 +1,8 @@
 // The CPU backend's products against the reference in double.
 #include <array>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <llm/backend/cpu/rounded_product.hpp>
 #include <support/stored_rows.hpp>
@@ -192,4 +194,55 @@ TEST_CASE("rows by packed weights have the bits of each row alone, however many 
       llm::set_num_threads(0);
     });
   });
+}
+
+namespace {
+
+/// Products of the same M rows, each in its own format and with another number of results, at once and one by one: bits are equal.
+template <class T>
+void check_together(std::span<const llm::DType> formats, std::int64_t M, std::int64_t K) {
+  const auto x = random_values<T>(M * K, 1), bias = random_values<T>(200, 3);
+  std::vector<std::vector<std::byte>> w;
+  std::vector<std::vector<T>> alone, together;
+  std::vector<llm::StoredProduct<T>> products;
+  for (const llm::DType format : formats) {
+    const auto N = static_cast<std::int64_t>(100 - 31 * w.size() % 97);
+    w.push_back(llm_test::kept_rows<llm::Cpu>(format, llm_test::random_rows(format, N, K, 2), N, K));
+    alone.emplace_back(static_cast<std::size_t>(M * N));
+    together.push_back(alone.back());
+    products.push_back({format, w.back().data(), w.size() % 2 == 0 ? nullptr : bias.data(), together.back().data(), N});
+    llm::Cpu::linear_forward_stored<T>(x.data(), format, products.back().w, products.back().bias, alone.back().data(), M, N, K);
+  }
+  llm::Cpu::linear_forward_stored<T>(x.data(), products.data(), static_cast<std::int64_t>(products.size()), M, K);
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    INFO(llm::to_string(formats[i]) << ", product " << i << ", rows " << M);
+    CHECK(bits(together[i]) == bits(alone[i]));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("products of the same rows have the bits of each alone, whatever their formats, on any number of threads") {
+  using llm::DType;
+  constexpr DType equal[] = {DType::q4_0, DType::q4_0, DType::q4_0},
+                  many[] = {DType::q8_0, DType::q8_0, DType::q8_0, DType::q8_0, DType::q8_0}, alike[] = {DType::q4_0, DType::q5_0},
+                  mixed[] = {DType::q4_1, DType::q4_1, DType::q6_k, DType::q8_0, DType::q4_k},
+                  plain[] = {DType::bf16, DType::q8_0, DType::f32};
+  for_each_isa([&] {
+    for (const int threads : {1, 2, 3}) {
+      llm::set_num_threads(threads);
+      for (const std::int64_t M : {1, 3, 50})
+        for (const std::span<const DType> formats : {std::span<const DType>(equal), {many}, {alike}, {mixed}, {plain}}) {
+          check_together<float>(formats, M, 768);
+          check_together<llm::bf16>(formats, M, 256);
+        }
+      llm::set_f32_activations(true);
+      check_together<float>(mixed, 2, 256);
+      llm::set_f32_activations(false);
+      check_together<float>({}, 1, 256);
+      check_together<float>(equal, 0, 256);
+    }
+    llm::set_num_threads(0);
+  });
+  check_together<double>(mixed, 2, 256);
 }

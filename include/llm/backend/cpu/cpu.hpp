@@ -91,6 +91,10 @@ struct Cpu {
                                     std::int64_t K) {
     cpu::linear_forward_stored(x, format, w, bias, y, M, N, K);
   }
+  template <class T>
+  static void linear_forward_stored(const T* x, const StoredProduct<T>* products, std::int64_t count, std::int64_t M, std::int64_t K) {
+    cpu::linear_forward_stored(x, products, count, M, K);
+  }
 
   // The type of the indices comes from the arguments. Checks of indices are one pass over a few integers.
   template <class T, class Index>

@@ -1,6 +1,7 @@
 // The linear layer and its gradients: products for many rows, dot products at memory speed for few.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -78,7 +79,10 @@ void linear_forward_stored(const T* x, DType format, const void* w, const T* bia
     }
   } else {
     const StoredColumns<float> stored{format, static_cast<const std::byte*>(w), K};
-    if (stored.block_depth() > 1 && !f32_activations()) return rounded_product(x, format, stored.rows, bias, y, M, N, K);
+    if (stored.block_depth() > 1 && !f32_activations()) {
+      const StoredProduct<T> one{format, w, bias, y, N};
+      return rounded_products(x, &one, 1, M, K);
+    }
     if (M <= few_rows) return few_rows_forward_stored(x, stored, bias, y, M, N);
     if (format == DType::f32)
       return product(M, N, K, dense(x, K), MatrixColumns<float>{dense(static_cast<const float*>(w), K).transposed()},
@@ -87,6 +91,16 @@ void linear_forward_stored(const T* x, DType format, const void* w, const T* bia
       if (format == DType::bf16) return linear_forward(x, static_cast<const bf16*>(w), bias, y, M, N, K);
     product(M, N, K, dense(x, K), stored, Output<T>{y, N, bias, false});
   }
+}
+
+/// Several of the same rows.
+template <class T>
+void linear_forward_stored(const T* x, const StoredProduct<T>* products, std::int64_t count, std::int64_t M, std::int64_t K) {
+  const StoredProduct<T>* const end = products + count;
+  if constexpr (!std::is_same_v<T, double>)
+    if (!f32_activations() && std::all_of(products, end, [](const StoredProduct<T>& p) { return block_format(p.format).elements > 1; }))
+      return rounded_products(x, products, count, M, K);
+  for (const StoredProduct<T>* p = products; p != end; ++p) linear_forward_stored(x, p->format, p->w, p->bias, p->y, M, p->N, K);
 }
 
 }  // namespace llm::cpu

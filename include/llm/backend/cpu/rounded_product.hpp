@@ -9,6 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include <llm/backend/concept.hpp>
 #include <llm/backend/cpu/dispatch.hpp>
 #include <llm/backend/cpu/packed.hpp>
 #include <llm/backend/cpu/parallel.hpp>
@@ -27,46 +28,53 @@ const RoundedKernels& rounded_kernels_for(DType format) {
   return *found;
 }
 
-/// One product with packed weights: y[M,N] = x[M,K] w[N,K]^T + bias[N].
+/// M rows of x rounded as the kernels of a format want it.
+template <class T>
+RoundedRows rounded_rows(const RoundedKernels& kernels, const T* x, std::int64_t M, std::int64_t K) {
+  void* const memory = workspace<std::byte>(Slot::shared, RoundedRows::bytes(M, K, kernels.group));
+  const RoundedRows rows = RoundedRows::in(memory, M, K, kernels.group);
+  parallel_for(M, K / 8, [&](std::int64_t m) {
+    const Matrix<float> wide = widened(dense(x + m * K, K), 1, K, Slot::rows);
+    kernels.round_row(wide.data, kernels.zero, rows.from(m));
+  });
+  return rows;
+}
+
+/// One product of rounded rows with packed weights, in pieces that can be done in any order.
 template <class T>
 class RoundedTask {
  public:
-  RoundedTask(const T* x, DType format, const std::byte* w, const T* bias, T* y, std::int64_t M, std::int64_t N, std::int64_t K)
-      : kernels_(rounded_kernels_for<T>(format)),
-        w_(reinterpret_cast<const Byte*>(w)),
-        bias_(bias),
-        y_(y),
+  RoundedTask() = default;
+  RoundedTask(const RoundedKernels& kernels, const RoundedRows& x, std::int64_t M, const StoredProduct<T>& product)
+      : kernels_(&kernels),
+        x_(x),
+        w_(static_cast<const Byte*>(product.w)),
+        bias_(product.bias),
+        y_(product.y),
         M_(M),
-        N_(N),
-        K_(K),
-        panels_(ceil_div(N, panel_rows)),
-        panel_bytes_(kernels_.panel_bytes(K)),
-        x_(rounded(x)) {}
+        N_(product.N),
+        panels_(ceil_div(N_, panel_rows)),
+        panel_bytes_(kernels.panel_bytes(x.K)),
+        parts_(M == 1 ? panels_ : ceil_div(panels_, kernels.panels)) {}
 
-  void run() const {
-    if (M_ == 1) return parallel_for(panels_, K_ / 2, [&](std::int64_t p) { one_row(p); });
-    constexpr std::int64_t most_rows = 512;
-    const std::int64_t parts = ceil_div(panels_, kernels_.panels), rows = (std::min)(M_, most_rows);
-    parallel_for(parts * ceil_div(M_, most_rows), kernels_.panels * K_ * (1 + rows / 6), [&](std::int64_t task) {
-      const std::int64_t m = task / parts * most_rows;
-      many_rows(task % parts * kernels_.panels, m, (std::min)(most_rows, M_ - m));
-    });
+  std::int64_t pieces() const { return parts_ * ceil_div(M_, most_rows); }
+  /// Of one piece. For one row of activations it is that of reading the weights.
+  std::int64_t work() const {
+    constexpr std::int64_t bytes_per_work = 10;
+    return M_ == 1 ? panel_bytes_ / bytes_per_work : kernels_->panels * x_.K * (1 + (std::min)(M_, most_rows) / 6);
+  }
+  void run(std::int64_t piece) const {
+    if (M_ == 1) return one_row(piece);
+    const std::int64_t m = piece / parts_ * most_rows;
+    many_rows(piece % parts_ * kernels_->panels, m, (std::min)(most_rows, M_ - m));
   }
 
  private:
-  RoundedRows rounded(const T* x) const {
-    void* const memory = workspace<std::byte>(Slot::shared, RoundedRows::bytes(M_, K_, kernels_.group));
-    const RoundedRows rows = RoundedRows::in(memory, M_, K_, kernels_.group);
-    parallel_for(M_, K_ / 8, [&](std::int64_t m) {
-      const Matrix<float> wide = widened(dense(x + m * K_, K_), 1, K_, Slot::rows);
-      kernels_.round_row(wide.data, kernels_.zero, rows.from(m));
-    });
-    return rows;
-  }
+  static constexpr std::int64_t most_rows = 512;
 
   void one_row(std::int64_t panel) const {
     float sums[panel_rows];
-    kernels_.row_by_panel(x_, w_ + panel * panel_bytes_, w_ + panels_ * panel_bytes_, sums);
+    kernels_->row_by_panel(x_, w_ + panel * panel_bytes_, w_ + panels_ * panel_bytes_, sums);
     write(sums, 0, panel * panel_rows, panel_rows);
   }
 
@@ -74,21 +82,21 @@ class RoundedTask {
   void many_rows(std::int64_t first_panel, std::int64_t first_row, std::int64_t rows) const {
     constexpr std::int64_t tile_rows = 48;
     const ExpandedPanels panels = expanded(first_panel);
-    const std::int64_t cols = kernels_.panels * panel_rows;
+    const std::int64_t cols = kernels_->panels * panel_rows;
     float* sums = workspace<float>(Slot::tile, tile_rows * cols);
     for (std::int64_t m = first_row; m < first_row + rows; m += tile_rows) {
       const std::int64_t some = (std::min)(tile_rows, first_row + rows - m);
-      kernels_.rows_by_codes(some, x_.from(m), panels, sums);
+      kernels_->rows_by_codes(some, x_.from(m), panels, sums);
       for (std::int64_t i = 0; i < some; ++i) write(sums + i * cols, m + i, first_panel * panel_rows, cols);
     }
   }
   ExpandedPanels expanded(std::int64_t first_panel) const {
-    const std::int64_t count = kernels_.panels;
-    ExpandedPanels all{K_, kernels_.group, nullptr, nullptr, nullptr};
+    const std::int64_t count = kernels_->panels;
+    ExpandedPanels all{x_.K, kernels_->group, nullptr, nullptr, nullptr};
     all.codes = workspace<Byte>(Slot::packed_right, count * all.codes_apart());
     all.scales = workspace<float>(Slot::packed_left, 2 * count * all.scales_apart());
     all.offsets = all.scales + count * all.scales_apart();
-    for (std::int64_t i = 0; i < count; ++i) kernels_.expand(w_ + (std::min)(first_panel + i, panels_ - 1) * panel_bytes_, all.from(i));
+    for (std::int64_t i = 0; i < count; ++i) kernels_->expand(w_ + (std::min)(first_panel + i, panels_ - 1) * panel_bytes_, all.from(i));
     return all;
   }
 
@@ -101,18 +109,36 @@ class RoundedTask {
       for (std::int64_t j = 0; j < wanted; ++j) to[j] = T(sums[j] + static_cast<float>(bias_[n + j]));
   }
 
-  const RoundedKernels& kernels_;
-  const Byte* w_;
-  const T* bias_;
-  T* y_;
-  std::int64_t M_, N_, K_, panels_, panel_bytes_;
-  RoundedRows x_;
+  const RoundedKernels* kernels_ = nullptr;
+  RoundedRows x_{};
+  const Byte* w_ = nullptr;
+  const T* bias_ = nullptr;
+  T* y_ = nullptr;
+  std::int64_t M_ = 0, N_ = 0, panels_ = 0, panel_bytes_ = 0, parts_ = 0;
 };
 
-/// For a block format.
+/// Products of the same rows with weights in block formats. As many at a time as want the rows rounded alike share that, and one loop.
 template <class T>
-void rounded_product(const T* x, DType format, const std::byte* w, const T* bias, T* y, std::int64_t M, std::int64_t N, std::int64_t K) {
-  if (M > 0 && N > 0) RoundedTask<T>(x, format, w, bias, y, M, N, K).run();
+void rounded_products(const T* x, const StoredProduct<T>* products, std::int64_t count, std::int64_t M, std::int64_t K) {
+  constexpr std::int64_t most = 4;
+  for (std::int64_t begin = 0, end = 0; M > 0 && begin < count; begin = end) {
+    const RoundedKernels& kernels = rounded_kernels_for<T>(products[begin].format);
+    const RoundedRows rows = rounded_rows(kernels, x, M, K);
+    RoundedTask<T> tasks[most];
+    std::int64_t ends[most] = {}, pieces = 0, work = 0;
+    for (; end < count && end - begin < most; ++end) {
+      const RoundedKernels& next = rounded_kernels_for<T>(products[end].format);
+      if (next.round_row != kernels.round_row || next.zero != kernels.zero) break;
+      RoundedTask<T>& task = tasks[end - begin] = RoundedTask<T>(next, rows, M, products[end]);
+      work += task.pieces() * task.work();
+      ends[end - begin] = pieces += task.pieces();
+    }
+    parallel_for(pieces, work / (std::max)(pieces, std::int64_t{1}), [&](std::int64_t piece) {
+      int i = 0;
+      while (piece >= ends[i]) ++i;
+      tasks[i].run(piece - (i == 0 ? 0 : ends[i - 1]));
+    });
+  }
 }
 
 // 1 for activations in f32, 0 for rounded ones, -1 before either was said.

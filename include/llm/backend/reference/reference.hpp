@@ -117,6 +117,11 @@ struct Reference {
     reference::linear_forward_stored(x, format, w, bias, y, M, N, K);
   }
   template <class T>
+  static void linear_forward_stored(const T* x, const StoredProduct<T>* products, std::int64_t count, std::int64_t M, std::int64_t K) {
+    for (const StoredProduct<T>* p = products; p != products + count; ++p)
+      reference::linear_forward_stored(x, p->format, p->w, p->bias, p->y, M, p->N, K);
+  }
+  template <class T>
   static void adamw(const AdamWArgs& args, const AdamWPart<T>* parts, std::int64_t count) {
     reference::adamw<T>(args, parts, count);
   }
