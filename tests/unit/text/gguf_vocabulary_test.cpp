@@ -140,7 +140,7 @@ TEST_CASE("what a GGUF vocabulary contradicts, or what is not known, is refused 
   refused([](ByteLevel& f) { f.vocabulary.merges[1] = "a d"; },
           "tokenizer.ggml.merges[1], 'a d', names or makes a token that the vocabulary lacks");
   refused([](ByteLevel& f) { f.vocabulary.bos_id = 262; }, "tokenizer.ggml.bos_token_id is 262, outside the 262 tokens");
-  refused([](ByteLevel& f) { f.vocabulary.eos_ids = {-1}; }, "tokenizer.ggml.eos_token_id is -1");
+  refused([](ByteLevel& f) { f.vocabulary.eos_ids = {-1}; }, "eot_token_id or eom_token_id is -1, outside");
   refused([](ByteLevel& f) { f.vocabulary.bos_id.reset(), f.vocabulary.add_bos = true; }, "tokenizer.ggml.bos_token_id is missing");
   refused([](ByteLevel& f) { f.vocabulary.eos_ids.clear(), f.vocabulary.add_eos = true; }, "tokenizer.ggml.eos_token_id is missing");
 }
