@@ -40,9 +40,10 @@ llm::GgufMetadata beside_the_weights(const Options& o, std::int64_t vocab_size) 
   const std::filesystem::path folder = folder_of(o.model);
   llm::GgufMetadata out;
   out.set("general.name", o.name.empty() ? std::filesystem::absolute(folder / ".").parent_path().filename().string() : o.name);
-  if (o.no_tokenizer || !std::filesystem::exists(folder / "tokenizer.json")) {
+  const bool has_tokenizer = std::filesystem::exists(folder / "tokenizer.json") || std::filesystem::exists(folder / "tokenizer.model");
+  if (o.no_tokenizer || !has_tokenizer) {
     std::fprintf(stderr, "quantize: without a tokenizer%s: programs that load the file take ids only\n",
-                 o.no_tokenizer ? "" : " (there is no tokenizer.json)");
+                 o.no_tokenizer ? "" : " (there is neither tokenizer.json nor tokenizer.model)");
     out.set("tokenizer.ggml.model", "no_vocab");
     return out;
   }
@@ -50,7 +51,7 @@ llm::GgufMetadata beside_the_weights(const Options& o, std::int64_t vocab_size) 
   try {
     llm::set_gguf_tokenizer(out, *tokenizer.get_if<llm::BpeTokenizer>(), vocab_size);
   } catch (const llm::ValueError& error) {
-    throw llm::FileError((folder / "tokenizer.json").string() + ": " + error.what() + " (hint: --no-tokenizer leaves it out)");
+    throw llm::FileError(folder.string() + ": " + error.what() + " (hint: --no-tokenizer leaves it out)");
   }
   llm::set_gguf_chat_template(out, folder.string());
   return out;

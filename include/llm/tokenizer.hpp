@@ -6,6 +6,7 @@
 #include <llm/io/tokenizer_gguf.hpp>
 #include <llm/io/tokenizer_gguf_writer.hpp>
 #include <llm/io/tokenizer_json.hpp>
+#include <llm/io/tokenizer_sentencepiece.hpp>
 #include <llm/text.hpp>
 #include <llm/text/bpe/bpe_tokenizer.hpp>
 #include <llm/text/bpe/gguf_vocabulary.hpp>

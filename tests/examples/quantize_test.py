@@ -108,8 +108,23 @@ def check_conversation(quantize, source, temporary):
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
     refused = subprocess.run([quantize, folder, out, "--overwrite"], capture_output=True, text=True)
     assert refused.returncode == 1
-    for part in (str(folder / "tokenizer.json"), "'<s>' takes the white space beside it", "hint: --no-tokenizer"):
+    for part in (str(folder), "'<s>' takes the white space beside it", "hint: --no-tokenizer"):
         assert part in refused.stderr, refused.stderr
+
+
+def check_sentencepiece(quantize, source, temporary):
+    """A folder whose only tokenizer is a tokenizer.model."""
+    folder, out = Path(temporary) / "spm", str(Path(temporary) / "spm.gguf")
+    shutil.copytree(source, folder)
+    shutil.copy(Path(__file__).parents[1] / "fuzz" / "corpus" / "sentencepiece" / "good_unknown", folder / "tokenizer.model")
+    subprocess.run([quantize, folder, out], check=True, capture_output=True)
+    fields = gguf.GGUFReader(out).fields
+    assert fields["tokenizer.ggml.model"].contents() == "llama"
+    assert fields["tokenizer.ggml.tokens"].contents()[:7] == ["<unk>", "<s>", "</s>", "\u2581", "a", "b", "ab"]
+    assert fields["tokenizer.ggml.token_type"].contents()[:7] == [2, 3, 3, 1, 1, 1, 1]
+    space, a, b, both = fields["tokenizer.ggml.scores"].contents()[3:7]
+    assert both > b > a > space
+    assert fields["tokenizer.ggml.add_bos_token"].contents() is True
 
 
 def main():
@@ -121,6 +136,7 @@ def main():
         for name, limit in FORMATS.items():
             check_format(quantize, folder, source, name, limit, out)
         check_conversation(quantize, folder, temporary)
+        check_sentencepiece(quantize, folder, temporary)
         wide = Path(temporary) / "wide"
         wide.mkdir()
         source = write_wide_model(wide)

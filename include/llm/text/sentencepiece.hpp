@@ -31,7 +31,7 @@ struct SentencePieceOptions {
 
 /// A SentencePiece model of any type. See Tokenizer for what its functions do. Control tokens have no text: decode() leaves them out
 /// always, and an unknown token is " \u2047 ", as the library has it. The library checks its own files: give it those of a source you
-/// trust.
+/// trust. Tokenizer::from_file reads those of type BPE with our own checks.
 class SentencePieceTokenizer {
  public:
   static constexpr std::size_t max_text_bytes = std::size_t{1} << 30;

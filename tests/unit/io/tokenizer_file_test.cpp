@@ -56,12 +56,85 @@ TEST_CASE("the files beside tokenizer.json say which tokens begin and end a text
   CHECK_THROWS_WITH(Tokenizer::from_file(folder.path()), says("generation_config.json: eos_token_id is 'x', expected an id"));
 }
 
+/// A folder with the golden SentencePiece model as its only tokenizer.
+struct ModelFolder : TemporaryFolder {
+  ModelFolder() { write_file(*this / "tokenizer.model", llm_test::read_file(LLM_TEST_DATA "/goldens/tok_spm/spm.model")); }
+  Tokenizer tokenizer() const { return Tokenizer::from_file(path()); }
+};
+
+TEST_CASE("a folder's tokenizer.model is read where there is no tokenizer.json, with what stands beside it [bos] [spm]") {
+  const ModelFolder folder;
+  const Ids text = folder.tokenizer().encode("God", {.add_special = false});
+  const auto with = [&](Ids before, const Ids& after = {}) {
+    before.insert(before.end(), text.begin(), text.end());
+    before.insert(before.end(), after.begin(), after.end());
+    return before;
+  };
+  CHECK(folder.tokenizer().bos_id() == 1);
+  CHECK(folder.tokenizer().eos_ids() == Ids{2});
+  CHECK(folder.tokenizer().encode("God") == with({1}));
+  write_file(folder / "tokenizer_config.json", R"({"add_bos_token": false, "add_eos_token": true})");
+  CHECK(folder.tokenizer().encode("God") == with({}, {2}));
+  write_file(folder / "tokenizer_config.json", R"({"add_bos_token": null, "bos_token": "</s>"})");
+  CHECK(folder.tokenizer().bos_id() == 2);
+  write_file(folder / "generation_config.json", R"({"eos_token_id": [2, 5]})");
+  CHECK(folder.tokenizer().eos_ids() == Ids{2, 5});
+
+  // A tokenizer.json counts before it.
+  write_file(folder / "tokenizer.json", llm_test::tokenizer_json().dump());
+  write_file(folder / "tokenizer_config.json", "{}");
+  CHECK(folder.tokenizer().vocab_size() == 262);
+}
+
+TEST_CASE("tokens that were added to a tokenizer.model are found, and cannot be spelled by a user [spm]") {
+  const ModelFolder folder;
+  write_file(folder / "added_tokens.json", R"({"<|turn|>": 700, "<pad>": 703})");
+  const Ids turn{700};
+  CHECK(folder.tokenizer().vocab_size() == 704);
+  CHECK(folder.tokenizer().encode("<|turn|>", {.add_special = false}) == turn);
+  CHECK(folder.tokenizer().encode("<|turn|>", {.add_special = false, .parse_special = false}).size() > 1);
+  CHECK(folder.tokenizer().is_special(700));
+
+  write_file(folder / "tokenizer_config.json", R"({"eos_token": "<|turn|>", "added_tokens_decoder": {
+    "1": {"content": "<s>", "rstrip": true, "normalized": true, "special": false},
+    "700": {"content": "<|turn|>", "lstrip": true, "special": true}, "701": {"content": "<word>", "special": false}}})");
+  const auto both = folder.tokenizer();
+  CHECK(both.vocab_size() == 702);
+  CHECK(both.eos_ids() == turn);
+  CHECK(both.encode("<s>  <word> <|turn|>", {.add_special = false}) == Ids{1, 701, 700});
+  CHECK(both.is_special(1));
+  CHECK_FALSE(both.is_special(701));
+  CHECK(both.encode("<word>", {.add_special = false, .parse_special = false}) == Ids{701});
+  CHECK(both.decode(Ids{701, 700}, true) == "<word>");
+
+  const auto refused = [&](const std::string& added, const std::string& reason) {
+    write_file(folder / "tokenizer_config.json", R"({"added_tokens_decoder": )" + added + "}");
+    INFO(added);
+    CHECK_THROWS_AS(folder.tokenizer(), llm::FileError);
+    CHECK_THROWS_WITH(folder.tokenizer(), says(reason));
+  };
+  refused("[]", "tokenizer_config.json: added_tokens_decoder is an array, expected an object");
+  refused(R"({"x": {"content": "a"}})", "added_tokens_decoder.x: is no id");
+  refused(R"({"-1": {"content": "a"}})", "added_tokens_decoder.-1: is no id");
+  refused(R"({"99999999999": {"content": "a"}})", "is no id");
+  refused(R"({"600000": {"content": "a"}})", "added_tokens_decoder.600000: the id is not below 524288");
+  refused(R"({"700": {"special": true}})", "added_tokens_decoder.700: the token has no content");
+  refused(R"({"700": {"content": 1}})", "added_tokens_decoder.700.content is 1, expected a string");
+  refused(R"({"700": {"content": "a", "lstrip": 1}})", "added_tokens_decoder.700.lstrip is 1, expected true or false");
+  refused(R"({"700": "a"})", "added_tokens_decoder.700 is 'a', expected an object");
+  refused(R"({"300": {"content": "<no such piece>"}})", "tokenizer_config.json: added_tokens_decoder.300: the id is that of '");
+  write_file(folder / "tokenizer_config.json", "{}");
+  write_file(folder / "added_tokens.json", R"({"a": -1})");
+  CHECK_THROWS_WITH(folder.tokenizer(), says("added_tokens.json: a is -1, expected an integer"));
+}
+
 TEST_CASE("where there is no tokenizer, the error says what was looked for") {
   const TemporaryFolder folder;
-  CHECK_THROWS_WITH(Tokenizer::from_file(folder.path()), says(folder.path() + ": has no tokenizer.json"));
+  CHECK_THROWS_WITH(Tokenizer::from_file(folder.path()), says(folder.path() + ": has neither tokenizer.json nor tokenizer.model"));
   write_file(folder / "tokenizer.model", "x");
-  CHECK_THROWS_WITH(Tokenizer::from_file(folder.path()), says("llm::SentencePieceTokenizer reads its tokenizer.model"));
-  CHECK_THROWS_WITH(Tokenizer::from_file(folder / "tokenizer.model"), says("its name ends in neither .json nor .gguf"));
+  CHECK_THROWS_WITH(Tokenizer::from_file(folder.path()), says("tokenizer.model: no SentencePiece model"));
+  CHECK_THROWS_WITH(Tokenizer::from_file(folder / "tokenizer.model"), says("tokenizer.model: no SentencePiece model"));
+  CHECK_THROWS_WITH(Tokenizer::from_file(folder / "tokenizer.txt"), says("its name ends in none of .json, .model and .gguf"));
   CHECK_THROWS_AS(Tokenizer::from_file(folder / "none.json"), llm::FileError);
   CHECK_THROWS_AS(Tokenizer::from_file(folder / "none.gguf"), llm::FileError);
   write_file(folder / "tokenizer.json", "{}");

@@ -43,6 +43,10 @@ class ScoredModel {
     }
   }
 
+  /// The place of a token's score among all of them, 0 for the highest; Merge::never for one that text does not become.
+  std::uint32_t rank(std::int32_t id) const { return ranks_[static_cast<std::size_t>(id)]; }
+  std::optional<std::int32_t> unknown_id() const { return unknown_id_; }
+
   /// Appends the ids of a word, valid UTF-8. Throws ValueError for a character that has none, not even an unknown one.
   void encode_word(const Vocabulary& vocabulary, std::string_view word, detail::bpe::Symbols& symbols,
                    std::vector<std::int32_t>& ids) const {

@@ -44,15 +44,9 @@ class ToGguf {
   explicit ToGguf(const BpeTokenizer& tokenizer) : tokenizer_(tokenizer), parts_(tokenizer.parts()) {}
 
   GgufTokenizerKeys keys() {
-    const auto* model = std::get_if<RankedModel>(&parts_.model);
-    if (model == nullptr) throw ValueError("llm::to_gguf: the tokenizer merges by scores: it came from a GGUF file or has another source");
     check_added_for_gguf(tokenizer_);
     add_tokens();
-    if (model->options().byte_level)
-      add_byte_level(*model);
-    else
-      add_sentencepiece(*model);
-    add_special(*model);
+    std::visit([&](const auto& model) { add_special(add_model(model)); }, parts_.model);
     return std::move(keys_);
   }
 
@@ -67,6 +61,16 @@ class ToGguf {
                                    : added->special   ? GgufVocabulary::control
                                                       : GgufVocabulary::user_defined);
     }
+  }
+
+  /// What is not of one kind alone; the unknown token's id.
+  std::optional<std::int32_t> add_model(const RankedModel& model) {
+    model.options().byte_level ? add_byte_level(model) : add_sentencepiece(model);
+    return model.options().unknown_id;
+  }
+  std::optional<std::int32_t> add_model(const ScoredModel& model) {
+    add_scores(model);
+    return model.unknown_id();
   }
 
   void add_byte_level(const RankedModel& model) {
@@ -104,6 +108,23 @@ class ToGguf {
     }
     ScoreCheck(parts_.vocabulary, model.merges(), keys_.values.types).run();
   }
+
+  /// Scores that stand in the order of the model's own.
+  void add_scores(const ScoredModel& model) {
+    if (!is_metaspace()) throw ValueError("llm::to_gguf: the tokenizer does not take spaces as SentencePiece does, which GGUF expects");
+    keys_.values.model = "llama";
+    constexpr float last = -1e9f;
+    for (std::size_t id = 0; id < keys_.tokens.size(); ++id) {
+      const auto as_id = static_cast<std::int32_t>(id);
+      const bool own = as_id < parts_.vocabulary.size() && parts_.vocabulary.contains(as_id);
+      const std::uint32_t rank = own ? model.rank(as_id) : Merge::never;
+      keys_.values.scores.push_back(rank == Merge::never ? last : -static_cast<float>(rank));
+      auto& type = keys_.values.types[id];
+      if (type == GgufVocabulary::user_defined) keys_.tokens[id] = TextPattern(std::string(" ")).replace(keys_.tokens[id], "\xE2\x96\x81");
+      if (type != GgufVocabulary::normal || rank != Merge::never) continue;
+      type = byte_of_token(keys_.tokens[id]) ? GgufVocabulary::byte : GgufVocabulary::unused;
+    }
+  }
   static bool is_character(std::string_view token) { return !token.empty() && read_utf8(token, 0).length == token.size(); }
 
   /// Whether spaces become U+2581, all of them, and whether one is put before a text.
@@ -133,11 +154,11 @@ class ToGguf {
     return replaces;
   }
 
-  void add_special(const RankedModel& model) {
+  void add_special(std::optional<std::int32_t> unknown) {
     GgufVocabulary& values = keys_.values;
     if (parts_.bos_id) values.bos_id = *parts_.bos_id;
     add_ends();
-    if (const auto unknown = model.options().unknown_id) {
+    if (unknown) {
       values.unknown_id = *unknown;
       auto& type = values.types[static_cast<std::size_t>(*unknown)];
       if (values.model == "llama" && type == GgufVocabulary::control) type = GgufVocabulary::unknown;
