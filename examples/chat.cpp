@@ -17,13 +17,13 @@ int main(int argc, char** argv) {
   app.add_option("--set", o.variables, "NAME=VALUE for the template, such as enable_thinking=false")->allow_extra_args(false);
   app.add_option("--system", o.system, "what the model is told first");
   app.add_option("--context", o.context, "tokens that the conversation may have; it takes memory")->check(CLI::PositiveNumber);
-  app.add_option("--max-new-tokens", g.max_new_tokens, "of an answer; -1: as many as fit the context");
-  examples::add_sampling_options(app, g);
+  examples::SamplingOptions sampling(app, g, "of an answer; -1: as many as fit the context");
   app.add_flag("--show-special", g.show_special, "shows special tokens as they are spelled");
   app.add_flag("--timings", o.timings, "prints how fast prompt and answer were computed, and what was kept from before");
   app.add_option("--threads", o.threads, "0: all cores")->check(CLI::NonNegativeNumber);
   CLI11_PARSE(app, argc, argv);
   try {
+    sampling.take_defaults(o.model);
     return examples::run(o) ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "chat: %s\n", error.what());

@@ -10,17 +10,15 @@
 
 int main(int argc, char** argv) {
   examples::GenerateJob o;
-  llm::GenerateOptions& g = o.options;
   CLI::App app("Continues a text with a published model, or one that train saved.");
   app.option_defaults()->always_capture_default();
   app.add_option("model", o.model, "a Hugging Face folder, a .gguf or .safetensors file, or the folder that train wrote")->required();
   app.add_option("--prompt", o.prompt, "the text to continue")->required();
-  app.add_option("--max-new-tokens", g.max_new_tokens,
-                 "tokens to add, of trained models characters; -1: as many as fit the model's context");
-  examples::add_sampling_options(app, g);
+  examples::SamplingOptions sampling(app, o.options, "tokens to add, of trained models characters; -1: as many as fit the model's context");
   app.add_option("--threads", o.threads, "0: all cores")->check(CLI::NonNegativeNumber);
   CLI11_PARSE(app, argc, argv);
   try {
+    sampling.take_defaults(o.model);
     examples::run(o);
     return 0;
   } catch (const std::exception& error) {

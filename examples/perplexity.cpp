@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   app.add_option("--context", o.context, "tokens of a window");
   app.add_option("--stride", o.stride, "from one window to the next; half the context without it");
   app.add_flag("--separate", o.separate, "windows one behind the other whose second half counts, as llama.cpp takes them");
+  app.add_flag("--special", o.special, "special tokens that the text spells are tokens; without it letters like any other");
   app.add_option("--tokens", o.most, "of the text, at most so many");
   app.add_option("--threads", o.threads, "0: all cores")->check(CLI::NonNegativeNumber);
   CLI11_PARSE(app, argc, argv);

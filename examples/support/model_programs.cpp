@@ -4,14 +4,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <llm/chat.hpp>
+#include <llm/data/text_file.hpp>
 #include <llm/generate/perplexity.hpp>
 #include <llm/io.hpp>
 #include <llm/io/load.hpp>
@@ -83,14 +82,6 @@ void set_variables(llm::ChatOptions& options, const std::vector<std::string>& va
   }
 }
 
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file && !file.eof()) throw llm::FileError(path + ": cannot be read");
-  if (text.empty()) throw llm::FileError(path + ": is not there or empty");
-  return text;
-}
-
 /// Separate windows begin with the model's BOS, if it expects one.
 llm::PerplexityOptions windows_of(const PerplexityJob& o, const llm::Tokenizer& tokenizer, const std::vector<llm::Token>& ids) {
   if (!o.separate) return {.context = o.context, .stride = o.stride == 0 ? (o.context + 1) / 2 : o.stride};
@@ -102,8 +93,7 @@ llm::PerplexityOptions windows_of(const PerplexityJob& o, const llm::Tokenizer& 
 template <const llm::Config& C>
 void measure(const PerplexityJob& o, std::string_view name) {
   const auto tokenizer = llm::Tokenizer::from_file(o.model);
-  // Hugging Face takes special tokens that the text spells, llama-perplexity takes their letters.
-  std::vector<llm::Token> ids = tokenizer.encode(read_text(o.text), {.parse_special = !o.separate});
+  std::vector<llm::Token> ids = tokenizer.encode(llm::read_text(o.text), {.parse_special = o.special});
   if (o.most > 0 && static_cast<std::int64_t>(ids.size()) > o.most) ids.resize(static_cast<std::size_t>(o.most));
   const auto model = llm::load<C>(o.model);
   std::printf("%s, %zu tokens\n", std::string(name).c_str(), ids.size());

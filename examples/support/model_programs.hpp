@@ -32,7 +32,7 @@ bool run(const ChatJob& job);
 struct PerplexityJob {
   std::string model, text;
   std::int64_t context = 512, stride = 0, most = 0;  // 0: half the context, all tokens
-  bool separate = false;
+  bool separate = false, special = false;
   int threads = 0;
 };
 /// Measures how well a published model predicts the text, and prints it.

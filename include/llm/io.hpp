@@ -5,6 +5,7 @@
 #include <llm/io/checkpoint_files.hpp>
 #include <llm/io/config_header.hpp>
 #include <llm/io/expected_tensors.hpp>
+#include <llm/io/generation_config.hpp>
 #include <llm/io/gguf.hpp>
 #include <llm/io/gguf_model_writer.hpp>
 #include <llm/io/hf_config.hpp>

@@ -20,6 +20,7 @@ inline constexpr std::int64_t as_many_as_fit = -1;
 /// How to continue a prompt: `{.max_new_tokens = 32, .temperature = 0}`. The sampling fields are those of SamplingOptions.
 struct GenerateOptions {
   std::int64_t max_new_tokens = as_many_as_fit;  ///< at most this many; 0 computes nothing
+  bool fit_context = false;                      ///< fewer than max_new_tokens, and no error, where there is not room for all of them
   float temperature = 1.0f;                      ///< <= 0 takes the most probable token
   std::int64_t top_k = 0;                        ///< 0 is off
   float top_p = 1.0f;                            ///< 1 is off
@@ -74,13 +75,15 @@ struct Room {
 
 /// The number of new tokens to generate. Throws ShapeError when the prompt is empty, or when it and the tokens asked for do not fit,
 /// and ValueError for a negative number.
-inline std::int64_t new_token_limit(std::size_t prompt, std::int64_t wanted, const Room& room) {
+inline std::int64_t new_token_limit(std::size_t prompt, const GenerateOptions& options, const Room& room) {
+  const std::int64_t wanted = options.max_new_tokens;
   if (prompt == 0) throw ShapeError("llm::generate: the prompt is empty, expected at least one token");
   if (wanted < 0 && wanted != as_many_as_fit)
     throw ValueError(concat("llm::generate: max_new_tokens is ", wanted, ", expected 0 or more, or llm::as_many_as_fit"));
   const auto length = static_cast<std::int64_t>(prompt);
   const std::int64_t left = room.capacity - length;
   if (left >= 0 && wanted <= left) return wanted == as_many_as_fit ? left : wanted;
+  if (left >= 0 && options.fit_context) return left;
   std::string text = concat("llm::generate: ", length, " prompt + ", wanted == as_many_as_fit ? 0 : wanted, " new tokens exceed ",
                             room.name, " ", room.capacity, " (hint: ");
   if (left > 0) text += concat("at most ", left, " new tokens fit; ");
@@ -90,7 +93,7 @@ inline std::int64_t new_token_limit(std::size_t prompt, std::int64_t wanted, con
 /// All checks of a request that need no memory; the number of new tokens to generate. Throws as llm::generate says.
 inline std::int64_t check_request(std::span<const std::int32_t> prompt, const GenerateOptions& options, std::int64_t vocab_size,
                                   const Room& room) {
-  const std::int64_t drawable = drawable_ids(options, vocab_size), limit = new_token_limit(prompt.size(), options.max_new_tokens, room);
+  const std::int64_t drawable = drawable_ids(options, vocab_size), limit = new_token_limit(prompt.size(), options, room);
   validate(options.sampling());
   if (!options.stop.strings.empty())
     throw ValueError("llm::generate: stop strings need a tokenizer, as in generate(model, tokenizer, text, options)");

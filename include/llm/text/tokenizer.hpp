@@ -56,8 +56,8 @@ class Tokenizer {
   requires(!std::same_as<T, Tokenizer>) Tokenizer(T tokenizer)
       : held_(std::make_shared<const Held<T>>(std::move(tokenizer))) {}  // NOLINT: a tokenizer is a Tokenizer
 
-  /// Of a model's folder, a tokenizer.json, a SentencePiece .model or a .gguf file. Defined by <llm/tokenizer.hpp>, which a program that calls it includes.
-  /// Throws FileError naming the file and the field, also for every kind of tokenizer that is not known.
+  /// Of a model's folder, a tokenizer.json, a SentencePiece .model or a .gguf file. Defined by <llm/tokenizer.hpp>, which a program that
+  /// calls it includes. Throws FileError naming the file and the field, also for every kind of tokenizer that is not known.
   static inline Tokenizer from_file(const std::string& path);
 
   std::int64_t vocab_size() const { return held_->vocab_size(); }

@@ -137,6 +137,8 @@ TEST_CASE("prompt + new = max: the last position is exact; max + 1: a clean erro
   CHECK(session.length() == 0);
   CHECK(error_text([&] { llm::generate(model(), prompt, {.max_new_tokens = 13}); }) ==
         "llm::generate: 4 prompt + 13 new tokens exceed max_seq_len 16 (hint: at most 12 new tokens fit; raise Config::max_seq_len)");
+  CHECK(llm::generate_tokens(model(), prompt, {.max_new_tokens = 13, .fit_context = true, .temperature = 0}) == expected);
+  CHECK(llm::generate_tokens(model(), prompt, {.max_new_tokens = 3, .fit_context = true, .temperature = 0}).size() == prompt.size() + 3);
   auto stream = llm::generate(session, prompt, {.max_new_tokens = 12, .temperature = 0});
   for (auto it = stream.begin(); it != stream.end(); ++it) {
   }
@@ -168,6 +170,9 @@ TEST_CASE("Wrong requests are refused before any computation [oov]") {
         "llm::generate: 1 prompt + 9223372036854775807 new tokens exceed max_seq_len 32 (hint: at most 31 new tokens fit; raise "
         "Config::max_seq_len)");
   CHECK(refused(Tokens(33, 1), {}) == "llm::generate: 33 prompt + 0 new tokens exceed max_seq_len 32 (hint: raise Config::max_seq_len)");
+  CHECK(refused(Tokens(33, 1), {.max_new_tokens = 2, .fit_context = true}) ==
+        "llm::generate: 33 prompt + 2 new tokens exceed max_seq_len 32 (hint: raise Config::max_seq_len)");
+  CHECK(refused({1}, {.max_new_tokens = -2, .fit_context = true}).find("max_new_tokens is -2") != std::string::npos);
   CHECK(refused({1}, {.top_p = 2.0f}).find("top_p") != std::string::npos);
   CHECK(refused({1}, {.stop = {.strings = {"x"}}}).find("tokenizer") != std::string::npos);
   CHECK(counting.passes == 0);
