@@ -50,6 +50,17 @@ Nothing<Prompt> of_temporary() {
   return {};
 }
 
+/// A session keeps what it reads, so that a const one cannot generate.
+template <class Session>
+inline constexpr bool can_read = false;
+template <class Session, class Prompt>
+Nothing<Prompt> of_constant() {
+  static_assert(can_read<Session>,
+                "llm::generate(session, ...): the session is const, and would have to keep what it reads (hint: pass it as llm::Session&, "
+                "or the model itself)");
+  return {};
+}
+
 /// generate(source, second, third) is neither (source, ids, options) nor (source, tokenizer, text).
 template <class Source, class Second, class Third>
 inline constexpr bool is_wrong = !are_options<Third> && !(is_source<Source> && is_tokenizer<Second> && is_text<Third>);
@@ -86,7 +97,7 @@ TextStream<Session<Model, Drafter, Cache>, Tok> generate(Session<Model, Drafter,
   return {session, tokenizer, prompt, options};
 }
 
-// The streams refer to the model or session, so it cannot be a temporary.
+// The streams refer to the model or session, so it cannot be a temporary; a session cannot be const.
 template <class Source>
 requires(detail::is_source<Source>) detail::Nothing<Token> generate(const Source&&, std::span<const Token>, const GenerateOptions& = {}) {
   return detail::of_temporary<Source, Token>();
@@ -95,6 +106,16 @@ template <class Source, TextTokenizer Tok>
 requires(detail::is_source<Source>) detail::Nothing<std::string_view> generate(const Source&&, const Tok&, std::string_view,
                                                                                const GenerateOptions& = {}) {
   return detail::of_temporary<Source, std::string_view>();
+}
+
+template <class Session>
+requires(detail::is_session<Session>) detail::Nothing<Token> generate(const Session&, std::span<const Token>, const GenerateOptions& = {}) {
+  return detail::of_constant<Session, Token>();
+}
+template <class Session, TextTokenizer Tok>
+requires(detail::is_session<Session>) detail::Nothing<std::string_view> generate(const Session&, const Tok&, std::string_view,
+                                                                                 const GenerateOptions& = {}) {
+  return detail::of_constant<Session, std::string_view>();
 }
 
 /// Something that is neither model nor session, or a prompt that is no token ids.
