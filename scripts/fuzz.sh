@@ -13,7 +13,7 @@ need_packages clang-19 libclang-rt-19-dev nlohmann-json3-dev libeigen3-dev libpc
 
 # How often each fuzzer runs without SECONDS: about 20 s of one core, mostly of writing files for checkpoint and gguf.
 declare -A runs=([chat_template]=8000 [checkpoint]=5000 [gguf]=14000 [hf_config]=200000 [llama2c]=500000 [quantize]=150000
-                 [safetensors]=350000 [safetensors_index]=300000 [tokenizer_json]=150000 [tokenizer_text]=250000)
+                 [safetensors]=350000 [safetensors_index]=300000 [sentencepiece]=200000 [tokenizer_json]=150000 [tokenizer_text]=250000)
 
 # What decides which inputs a fuzzer tries. New inputs go to $out/corpus; with SECONDS the last run's are taken up again. Without, nothing
 # may depend on the machine: the kept inputs go in by name, not in the order of the file system, none are read again as time passes,
