@@ -13,7 +13,7 @@ int main() {
   tape.backward(loss);
   const auto logits = model.last_logits(ids, cache);
   std::int64_t parameters = 0;
-  model.for_each_parameter([&](const Owned::View& p) { parameters += p.numel(); });
+  model.for_each_parameter([&](const Owned::ConstView& p) { parameters += p.numel(); });
   std::printf("%lld parameters, loss %.3f, %lld logits\n", static_cast<long long>(parameters), static_cast<double>(loss.item()),
               static_cast<long long>(logits.numel()));
   return parameters == Owned::parameter_count ? 0 : 1;

@@ -54,7 +54,7 @@ class ModelTensors {
   }
 
  private:
-  using View = typename Model::View;
+  using View = typename Model::ConstView;
 
   std::vector<View> parameters_;
   std::vector<std::string> names_;

@@ -200,7 +200,7 @@ inline std::string index_text(const std::vector<std::vector<SafetensorsTensor>>&
 /// or the system fails.
 template <class Model>
 void save_hf_directory(const std::string& folder, const Model& model, const SaveOptions& options = {}) {
-  using View = typename Model::View;
+  using View = typename Model::ConstView;
   const Family family = hf_family_of(Model::config);
   std::vector<View> parameters;
   model.for_each_parameter([&](const auto& p) { parameters.push_back(p); });

@@ -13,7 +13,7 @@ namespace llm {
 template <const Config& C, class T, class Backend>
 LLM<C, Frozen, Backend> freeze(const LLM<C, Trainable<T>, Backend>& model) {
   auto out = LLM<C, Frozen, Backend>::uninitialised();
-  std::vector<typename LLM<C, Trainable<T>, Backend>::View> from;
+  std::vector<typename LLM<C, Trainable<T>, Backend>::ConstView> from;
   model.for_each_parameter([&](const auto& p) { from.push_back(p); });
   std::size_t at = 0;
   out.for_each_parameter([&](auto& p) {

@@ -69,6 +69,7 @@ class LLM {
   using Loss = Tensor<compute_t<T>, Shape<>, Backend>;
   using Cache = KvCache<C, T, Backend>;
   using View = std::conditional_t<frozen, StoredParameterView<Backend>, ParameterView<T, Backend>>;
+  using ConstView = std::conditional_t<frozen, ConstStoredParameterView<Backend>, ConstParameterView<T, Backend>>;
 
   /// Matrices N(0, 0.02), those that write into the residual stream N(0, 0.02 / sqrt(2 L)), gains 1, biases 0.
   /// The same numbers for a seed on any number of threads; a frozen model has them in f32. Source: GPT-2.
@@ -140,9 +141,10 @@ class LLM {
   template <class Inputs, class Targets, class... Rest>
   Loss loss(const Inputs&, const Targets&, const Rest&...) const;
 
-  /// Calls f(ParameterView) for every parameter once, tied ones too, in a fixed order.
+  /// Calls f(View&) for every parameter once, tied ones too, in a fixed order.
   template <class F>
   void for_each_parameter(F&& f);
+  /// The same with views that change nothing: f(const ConstView&).
   template <class F>
   void for_each_parameter(F&& f) const;
 

@@ -68,11 +68,11 @@ void LLM<C, Weights, Backend>::initialise(T* data, const ParameterFacts& p, std:
 template <const Config& C, class Weights, class Backend>
 LLM<C, Weights, Backend> LLM<C, Weights, Backend>::clone() const {
   LLM copy;
-  std::vector<View> mine;
-  for_each_parameter([&](const View& p) { mine.push_back(p); });
+  std::vector<ConstView> mine;
+  for_each_parameter([&](const ConstView& p) { mine.push_back(p); });
   std::size_t at = 0;
   copy.for_each_parameter([&](View& p) {
-    const View& from = mine[at++];
+    const ConstView& from = mine[at++];
     if constexpr (frozen)
       p.assign(from);
     else
@@ -131,7 +131,7 @@ void LLM<C, Weights, Backend>::for_each_parameter(F&& f) {
 template <const Config& C, class Weights, class Backend>
 template <class F>
 void LLM<C, Weights, Backend>::for_each_parameter(F&& f) const {
-  visit([&](const View& view) { f(view); });
+  visit([&](const ConstView& view) { f(view); });
 }
 
 template <const Config& C, class Weights, class Backend>

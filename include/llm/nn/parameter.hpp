@@ -107,21 +107,12 @@ class ParameterFacts {
   std::int64_t extents_[2] = {0, 0};
 };
 
-/// One parameter of a model: name, shape, elements and gradient, whatever its static type. Shares memory with the model.
+/// One parameter of a model that is const: name, shape and elements, whatever its static type. Shares memory with the model.
 template <class T, class Backend>
-class ParameterView : public ParameterFacts {
+class ConstParameterView : public ParameterFacts {
  public:
-  template <class S>
-  ParameterView(const Tensor<T, S, Backend>& tensor, ParameterKind kind, const ParameterPlace& place)
-      : ParameterFacts(tensor.shape(), kind, place), tensor_(tensor.template view<Shape<dyn>>({tensor.numel()})) {}
-
   /// All elements, flat.
-  Tensor<T, Shape<dyn>, Backend>& tensor() { return tensor_; }
   const Tensor<T, Shape<dyn>, Backend>& tensor() const { return tensor_; }
-
-  /// Overwrites all elements with those of `bytes`, row-major in any format that is computed with; rounds once where T is narrower.
-  /// Throws ShapeError when the number of bytes is not theirs.
-  void assign(DType format, std::span<const std::byte> bytes) { detail::assign_decoded(tensor_, format, bytes); }
 
   static constexpr DType format() { return dtype_of<T>; }
   /// Elements of rows [first, first + count), for a vector elements, to the host.
@@ -138,8 +129,28 @@ class ParameterView : public ParameterFacts {
     Backend::memory::copy_to_host(out, tensor_.data() + first * width, static_cast<std::size_t>(count * width) * sizeof(T));
   }
 
- private:
+ protected:
+  template <class S>
+  ConstParameterView(const Tensor<T, S, Backend>& tensor, ParameterKind kind, const ParameterPlace& place)
+      : ParameterFacts(tensor.shape(), kind, place), tensor_(tensor.template view<Shape<dyn>>({tensor.numel()})) {}
+
   Tensor<T, Shape<dyn>, Backend> tensor_;
+};
+
+/// The same of a model that is not: elements and gradient may be changed.
+template <class T, class Backend>
+class ParameterView : public ConstParameterView<T, Backend> {
+ public:
+  template <class S>
+  ParameterView(const Tensor<T, S, Backend>& tensor, ParameterKind kind, const ParameterPlace& place)
+      : ConstParameterView<T, Backend>(tensor, kind, place) {}
+
+  using ConstParameterView<T, Backend>::tensor;
+  Tensor<T, Shape<dyn>, Backend>& tensor() { return this->tensor_; }
+
+  /// Overwrites all elements with those of `bytes`, row-major in any format that is computed with; rounds once where T is narrower.
+  /// Throws ShapeError when the number of bytes is not theirs.
+  void assign(DType format, std::span<const std::byte> bytes) { detail::assign_decoded(this->tensor_, format, bytes); }
 };
 
 namespace detail {

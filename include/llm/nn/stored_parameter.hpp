@@ -13,39 +13,16 @@
 
 namespace llm {
 
-/// One parameter of a frozen model: a matrix in a storage format of its own, or a vector in f32. Refers to the model, which must stay where
-/// it is meanwhile.
 template <class Backend>
-class StoredParameterView : public ParameterFacts {
- public:
-  template <class S>
-  StoredParameterView(const Tensor<float, S, Backend>& tensor, ParameterKind kind, const ParameterPlace& place)
-      : ParameterFacts(tensor.shape(), kind, place), vector_(tensor.template view<Shape<dyn>>({tensor.numel()})) {}
-  template <std::int64_t Rows, std::int64_t Columns>
-  StoredParameterView(const StoredMatrix<Rows, Columns, Backend>& matrix, ParameterKind kind, const ParameterPlace& place)
-      : ParameterFacts(Shape<Rows, Columns>(), kind, place),
-        matrix_(const_cast<StoredMatrix<Rows, Columns, Backend>*>(&matrix)) {}  // a const model lists const views
+class StoredParameterView;
 
+/// One parameter of a frozen model that is const: a matrix in a storage format of its own, or a vector in f32. Refers to the model, which
+/// must stay where it is meanwhile.
+template <class Backend>
+class ConstStoredParameterView : public ParameterFacts {
+ public:
   /// How the elements are stored: f32 for vectors.
   DType format() const { return matrix_ ? matrix_->format() : DType::f32; }
-
-  /// Overwrites all elements with those of `bytes`, row-major. A matrix keeps the format, but for f64, which becomes f32; a vector is
-  /// decoded. Throws ShapeError when the number of bytes is not theirs, or a row is no whole number of blocks.
-  void assign(DType format, std::span<const std::byte> bytes) {
-    if (!matrix_) return detail::assign_decoded(vector_, format, bytes);
-    if (format != DType::f64) return store(format, bytes);
-    auto narrow = Tensor<float, Shape<dyn>, Backend>::empty({numel()});
-    detail::assign_decoded(narrow, format, bytes);
-    const std::vector<float> values = narrow.to_vector();
-    store(DType::f32, std::as_bytes(std::span(values)));
-  }
-  /// The elements of another view: a matrix shares its bytes, a vector copies them.
-  void assign(const StoredParameterView& other) {
-    if (matrix_)
-      *matrix_ = *other.matrix_;
-    else
-      Backend::template copy<float>(vector_.data(), other.vector_.data(), numel());
-  }
 
   /// Elements of rows [first, first + count), decoded, for a vector elements, to the host. Throws ShapeError when there are none yet.
   template <class Out>
@@ -72,13 +49,54 @@ class StoredParameterView : public ParameterFacts {
     Backend::restore_rows(matrix_->format(), matrix_->data(), first, count, shape()[1], out);
   }
 
- private:
-  void store(DType format, std::span<const std::byte> bytes) {
-    *matrix_ = StoredRows<Backend>::from(format, bytes, shape()[0], shape()[1]);
-  }
+ protected:
+  friend class StoredParameterView<Backend>;
+
+  template <class S>
+  ConstStoredParameterView(const Tensor<float, S, Backend>& tensor, ParameterKind kind, const ParameterPlace& place)
+      : ParameterFacts(tensor.shape(), kind, place), vector_(tensor.template view<Shape<dyn>>({tensor.numel()})) {}
+  template <std::int64_t Rows, std::int64_t Columns>
+  ConstStoredParameterView(const StoredMatrix<Rows, Columns, Backend>& matrix, ParameterKind kind, const ParameterPlace& place)
+      : ParameterFacts(Shape<Rows, Columns>(), kind, place), matrix_(&matrix) {}
 
   Tensor<float, Shape<dyn>, Backend> vector_;  // or
-  StoredRows<Backend>* matrix_ = nullptr;
+  const StoredRows<Backend>* matrix_ = nullptr;
+};
+
+/// The same of a model that is not, whose elements may be changed.
+template <class Backend>
+class StoredParameterView : public ConstStoredParameterView<Backend> {
+  using Base = ConstStoredParameterView<Backend>;
+  using Base::matrix_, Base::vector_;
+
+ public:
+  /// Of a tensor or matrix that is not const: a model lists itself through one walk, and gives the views of a const one as their base.
+  template <class TensorOrMatrix>
+  StoredParameterView(const TensorOrMatrix& elements, ParameterKind kind, const ParameterPlace& place) : Base(elements, kind, place) {}
+
+  /// Overwrites all elements with those of `bytes`, row-major. A matrix keeps the format, but for f64, which becomes f32; a vector is
+  /// decoded. Throws ShapeError when the number of bytes is not theirs, or a row is no whole number of blocks.
+  void assign(DType format, std::span<const std::byte> bytes) {
+    if (!matrix_) return detail::assign_decoded(vector_, format, bytes);
+    if (format != DType::f64) return store(format, bytes);
+    auto narrow = Tensor<float, Shape<dyn>, Backend>::empty({this->numel()});
+    detail::assign_decoded(narrow, format, bytes);
+    const std::vector<float> values = narrow.to_vector();
+    store(DType::f32, std::as_bytes(std::span(values)));
+  }
+  /// The elements of another view: a matrix shares its bytes, a vector copies them.
+  void assign(const Base& other) {
+    if (matrix_)
+      matrix() = *other.matrix_;
+    else
+      Backend::template copy<float>(vector_.data(), other.vector_.data(), this->numel());
+  }
+
+ private:
+  StoredRows<Backend>& matrix() { return const_cast<StoredRows<Backend>&>(*matrix_); }
+  void store(DType format, std::span<const std::byte> bytes) {
+    matrix() = StoredRows<Backend>::from(format, bytes, this->shape()[0], this->shape()[1]);
+  }
 };
 
 }  // namespace llm

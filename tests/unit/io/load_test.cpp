@@ -222,7 +222,7 @@ TEST_CASE("Rows and the convention of RoPE change together [rope_conv]") {
   CHECK(near(logits(interleaved), expected, 0, 8, 1e-5f));
   // `to` with the weights of `from` as they are: one of the two changes is missing.
   const auto only_one = [&](auto to, const auto& from) {
-    std::vector<typename decltype(to)::View> views;
+    std::vector<typename decltype(to)::ConstView> views;
     from.for_each_parameter([&](const auto& p) { views.push_back(p); });
     std::size_t at = 0;
     to.for_each_parameter([&](auto& p) { p.assign(views[at++]); });
