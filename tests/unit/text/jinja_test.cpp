@@ -1,6 +1,7 @@
 // The language of chat templates: expected texts are what Jinja 3.1 prints, with trim_blocks and lstrip_blocks.
 #include <llm/text/chat_template.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -257,4 +258,16 @@ TEST_CASE("roles are names, and messages are UTF-8") {
   CHECK_THROWS_WITH(with({"", ""}), says("is no role"));
   CHECK_THROWS_WITH(with({"user", "a\xFF"}), says("not valid UTF-8 at byte 1"));
   CHECK_THROWS_WITH(llm::ChatTemplate::named("nobody"), says("there are chatml, llama2, llama3, mistral-v1"));
+}
+
+TEST_CASE("a piece of nothing has no marks") {
+  using llm::detail::jinja::MarkedText;
+  const MarkedText text("abc", true);
+  for (const std::size_t begin : {0u, 1u, 3u, 9u}) CHECK(text.substr(begin, 0).plain().empty());
+  MarkedText joined("x");
+  joined += text.substr(1, 0);
+  joined += text.substr(1, 1);
+  REQUIRE(joined.plain().size() == 1);
+  CHECK(joined.plain()[0].begin == 1);
+  CHECK(joined.plain()[0].end == 2);
 }

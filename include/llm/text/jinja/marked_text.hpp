@@ -49,6 +49,7 @@ class MarkedText {
   MarkedText substr(std::size_t begin, std::size_t count = std::string::npos) const {
     begin = (std::min)(begin, bytes_.size());
     MarkedText part(bytes_.substr(begin, count));
+    if (part.size() == 0) return part;  // a range that it lies in would become an empty one
     const std::size_t end = begin + part.size();
     auto range = std::upper_bound(plain_.begin(), plain_.end(), begin, [](std::size_t at, const TextRange& r) { return at < r.end; });
     for (; range != plain_.end() && range->begin < end; ++range)
