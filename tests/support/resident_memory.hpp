@@ -70,6 +70,7 @@ template <class Function>
 bool refusal_is_cheap(const Function& read, const char* expected = "") {
   const int growth = growth_kib(read, expected);
   if (growth < 0) WARN("the file was accepted, or refused for another reason");
+  if (growth >= 16 * 1024) WARN("refusing it took " << growth << " KiB and more");
   return growth >= 0 && growth < 16 * 1024;
 }
 

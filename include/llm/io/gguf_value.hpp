@@ -135,6 +135,16 @@ class GgufArray {
     std::size_t size_;
   };
 
+  /// Element i of an array of numbers or bools, without a walk. Throws ValueError for another array, or i outside of it.
+  GgufValue at(std::int64_t i) const {
+    const std::size_t bytes = detail::gguf::type_bytes(element_type_);
+    if (bytes == 0) wrong("at", "of a fixed size");
+    if (i < 0 || i >= size()) throw ValueError(detail::concat("llm::GgufArray::at: ", i, " is outside the ", size_, " elements"));
+    return {element_type_, bytes_.subspan(static_cast<std::size_t>(i) * bytes, bytes)};
+  }
+  /// Where the elements lie in the file.
+  std::span<const std::byte> bytes() const { return bytes_; }
+
   iterator begin() const { return {element_type_, 0, size_, bytes_}; }
   iterator end() const { return {element_type_, size_, size_, {}}; }
 

@@ -8,14 +8,15 @@ namespace llm::detail {
 /// Tells the system that a stretch of a mapping has been read; null for plain memory.
 using ReleasePages = void (*)(const std::byte*, std::size_t) noexcept;
 
-/// Calls it once for every MiB that is read.
+/// Calls it once for every MiB, or another step, that is read.
 class PageRelease {
  public:
-  PageRelease(const std::byte* start, ReleasePages release) : start_(start), release_(release) {}
+  PageRelease(const std::byte* start, ReleasePages release, std::size_t step = std::size_t{1} << 20)
+      : start_(start), release_(release), step_(step) {}
 
   /// Everything before `position` has been read.
   void passed(std::size_t position) noexcept {
-    if (release_ == nullptr || position - released_ < step) return;
+    if (release_ == nullptr || position - released_ < step_) return;
     release_(start_, position);  // from the start: a touched page can bring back large stretches before it
     released_ = position;
   }
@@ -23,10 +24,9 @@ class PageRelease {
   void restart() noexcept { released_ = 0; }
 
  private:
-  static constexpr std::size_t step = std::size_t{1} << 20;
   const std::byte* start_;
   ReleasePages release_;
-  std::size_t released_ = 0;
+  std::size_t step_, released_ = 0;
 };
 
 }  // namespace llm::detail

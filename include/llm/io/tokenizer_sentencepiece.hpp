@@ -156,7 +156,7 @@ class Reader {
 inline BpeParts parse_sentencepiece(std::span<const std::byte> bytes, const std::string& source) {
   const GgufVocabulary vocabulary = detail::sentencepiece_file::Reader(bytes, source).vocabulary();
   try {
-    return detail::bpe::GgufTokenizer(vocabulary).parts();
+    return detail::bpe::parts_of(vocabulary);
   } catch (const ValueError& error) {
     throw FileError(detail::concat("llm::Tokenizer: ", source, ": ", error.what()));
   }

@@ -1,14 +1,19 @@
 // The tokenizer in a GGUF file's metadata: its keys, their types, and files that contradict themselves.
 #include <llm/io/tokenizer_gguf.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <support/catch.hpp>
 #include <support/gguf_builder.hpp>
 #include <support/resident_memory.hpp>
+#include <support/temporary_folder.hpp>
 
 using llm_test::GgufBuilder;
 using Ids = std::vector<std::int32_t>;
@@ -109,6 +114,7 @@ TEST_CASE("refusing a GGUF vocabulary of 150,000 tokens takes less than 16 MiB o
                                    "token_type has 258 entries"));
   GgufBuilder untyped;
   untyped.text("general.architecture", "llama").text(keys + "model", "gpt2").text(keys + "pre", "gpt-2").texts(keys + "tokens", tokens);
+  untyped.texts(keys + "merges", {"a b"});
   const std::string many = untyped.str();
   CHECK(llm_test::refusal_is_cheap([&] { llm::read_gguf_tokenizer(llm::GgufFile::view(std::as_bytes(std::span(many)), "t.gguf")); },
                                    "is already the token of id 0"));
@@ -129,5 +135,66 @@ TEST_CASE("refusing a GGUF vocabulary for its last merge takes less than 16 MiB 
   const std::string bytes = file.texts(keys + "tokens", tokens).texts(keys + "merges", merges).str();
   CHECK(llm_test::refusal_is_cheap([&] { llm::read_gguf_tokenizer(llm::GgufFile::view(std::as_bytes(std::span(bytes)), "t.gguf")); },
                                    "merges[280000], 'a nothere', names"));
+}
+
+namespace {
+/// Tokens of letters, as many as may be, in one order.
+std::vector<std::string> most_tokens() {
+  std::vector<std::string> tokens;
+  for (std::int64_t id = 0; id < llm::Vocabulary::max_ids; ++id) {
+    std::string token;
+    for (std::int64_t rest = id; token.empty() || rest > 0; rest /= 26) token += static_cast<char>('a' + rest % 26);
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+/// A file that is refused for its last merge, of as many as may be.
+GgufBuilder largest(const std::vector<std::string>& tokens, std::string_view model, std::string_view pre) {
+  std::vector<std::string> merges(2 * static_cast<std::size_t>(llm::Vocabulary::max_ids), "b c");
+  const std::string joined = "bc";
+  REQUIRE(std::find(tokens.begin(), tokens.end(), joined) != tokens.end());
+  merges.back() = "b ?";
+  GgufBuilder file;
+  file.text("general.architecture", "llama").text(keys + "model", model).text(keys + "pre", pre);
+  return file.texts(keys + "tokens", tokens).texts(keys + "merges", merges);
+}
+std::string f32_array(const std::vector<float>& values) {
+  std::string bytes = llm_test::gguf_array(llm::GgufType::f32, values.size());
+  for (const float value : values) bytes += llm_test::le(llm::detail::bit_cast<std::uint32_t>(value));
+  return bytes;
+}
+}  // namespace
+
+TEST_CASE("refusing a GGUF vocabulary as large as may be takes less than 16 MiB of memory [st_alloc] [gguf_hdr]") {
+  const llm_test::TemporaryFolder folder;
+  const std::string path = folder / "m.gguf";
+  const auto cheap = [&](const GgufBuilder& file, const char* reason) {
+    llm_test::write_file(path, file.str());
+    CAPTURE(reason);
+    CHECK(llm_test::refusal_is_cheap([&] { llm::read_gguf_tokenizer(llm::GgufFile::open(path)); }, reason));
+  };
+  const std::vector<std::string> tokens = most_tokens();
+  const std::size_t count = tokens.size();
+  cheap(largest(tokens, "gpt2", "gpt-2"), "merges[1048575], 'b ?', names");
+  cheap(largest(tokens, "gpt2", "unheard-of"), "no pre-tokenizer that is known");
+  cheap(largest(tokens, "gpt2", "gpt-2").u32(keys + "bos_token_id", 524'288), "outside the 524288 tokens");
+  std::vector<std::int32_t> types(count, 1);
+  types.back() = 7;
+  cheap(largest(tokens, "gpt2", "gpt-2").raw(keys + "token_type", llm::GgufType::array, i32_array(types)), "has the unknown type 7");
+  types.assign(count, 3);
+  cheap(largest(tokens, "gpt2", "gpt-2").raw(keys + "token_type", llm::GgufType::array, i32_array(types)),
+        "524288 control and user-defined");
+  // as many added tokens as may be, and a bad merge
+  std::fill(types.begin() + 60'000, types.end(), 1);
+  cheap(largest(tokens, "gpt2", "gpt-2").raw(keys + "token_type", llm::GgufType::array, i32_array(types)), "merges[1048575]");
+  std::vector<std::string> twice = tokens;
+  twice.back() = twice.front();
+  std::vector<float> scores(count, 1.0f);
+  const auto scored = [&](const std::vector<std::string>& list) {
+    return largest(list, "llama", "").raw(keys + "scores", llm::GgufType::array, f32_array(scores)).u32(keys + "bos_token_id", 1);
+  };
+  cheap(scored(twice), "is already the token of id 0");
+  scores.back() = std::nanf("");
+  cheap(scored(tokens), "is not a number");
 }
 #endif

@@ -109,8 +109,22 @@ TEST_CASE("added tokens that contradict each other are refused") {
 }
 
 TEST_CASE("added tokens that are made to be slow, or too long, are refused") {
-  const AddedTokens slow = one({.id = 1, .content = std::string(100'000, 'a') + "b"});
+  const AddedTokens slow = one({.id = 1, .content = std::string(60'000, 'a') + "b"});
   CHECK_THROWS_WITH(cut(slow, std::string(1'000'000, 'a')), Catch::Contains("made to be slow"));
-  CHECK(cut(slow, std::string(100'000, 'a') + "b") == "<1>|");
-  CHECK_THROWS_WITH(one({.id = 1, .content = std::string(600'000, 'a')}), Catch::Contains("makes all added tokens together too long"));
+  CHECK(cut(slow, std::string(60'000, 'a') + "b") == "<1>|");
+  CHECK_THROWS_WITH(one({.id = 1, .content = std::string(70'000, 'a')}), Catch::Contains("is longer than 65536 bytes"));
+  std::vector<AddedToken> long_ones;
+  for (std::int32_t id = 0; id < 3; ++id) long_ones.push_back({.id = id, .content = std::string(60'000, static_cast<char>('a' + id))});
+  CHECK_THROWS_WITH(AddedTokens(long_ones, Normalizer()), Catch::Contains("makes all added tokens together too long"));
+}
+
+TEST_CASE("there may be tens of thousands of numbered added tokens, as models of speech have them, and no more than the limit") {
+  std::vector<AddedToken> numbered;
+  for (std::int32_t id = 0; id < 40'000; ++id) numbered.push_back({.id = id, .content = "<custom_token_" + std::to_string(id) + ">"});
+  const AddedTokens added(numbered, Normalizer());
+  CHECK(added.find("<custom_token_28671>")->id == 28671);
+  CHECK(added.find("<custom_token_40000>") == nullptr);
+  CHECK(cut(added, "a<custom_token_39999>b") == "a|<39999>|b|");
+  for (std::int32_t id = 40'000; id <= 65'536; ++id) numbered.push_back({.id = id, .content = std::to_string(id)});
+  CHECK_THROWS_WITH(AddedTokens(numbered, Normalizer()), Catch::Contains("65537 added tokens, the limit is 65536"));
 }

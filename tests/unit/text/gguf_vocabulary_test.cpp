@@ -118,7 +118,7 @@ TEST_CASE("a SentencePiece vocabulary merges by score, falls back to bytes and t
   vocabulary.scores.pop_back();
   CHECK_THROWS_WITH(make_tokenizer(vocabulary), says("tokenizer.ggml.scores has 265 entries for 266 tokens"));
   vocabulary.scores.push_back(std::numeric_limits<float>::quiet_NaN());
-  CHECK_THROWS_WITH(make_tokenizer(vocabulary), says("score is not a number"));
+  CHECK_THROWS_WITH(make_tokenizer(vocabulary), says("tokenizer.ggml.scores: that of id 265 is not a number"));
 }
 
 TEST_CASE("what a GGUF vocabulary contradicts, or what is not known, is refused by key [pretok]") {

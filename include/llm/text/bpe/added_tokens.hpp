@@ -5,10 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -115,12 +116,43 @@ class SpecialPlaces {
 class AddedTokens {
  public:
   AddedTokens() = default;
-  static constexpr std::size_t max_text_bytes = std::size_t{1} << 19;  ///< all of them together
+  // Models of speech and images have some ten thousand numbered tokens, which begin alike.
+  static constexpr std::size_t max_count = std::size_t{1} << 16;
+  static constexpr std::size_t max_token_bytes = std::size_t{1} << 16;  ///< longest token
+  static constexpr std::size_t max_text_bytes = std::size_t{1} << 20;   ///< all of them together
+  static constexpr std::size_t max_nodes = std::size_t{1} << 17;        ///< bytes of all, what begins alike once
 
-  /// Throws ValueError for an empty token, for an id or a spelling that occurs twice, and for more than max_text_bytes.
+  /// Throws ValueError for more than the limits: of tokens that are not kept yet.
+  static void check_limits(std::vector<std::string_view> contents) {
+    if (contents.size() > max_count) throw ValueError(detail::concat(contents.size(), " added tokens, the limit is ", max_count));
+    std::sort(contents.begin(), contents.end());
+    std::size_t bytes = 0, nodes = 0;
+    std::string_view before;
+    for (const std::string_view content : contents) {
+      const auto fail = [&](const auto&... reason) {
+        throw ValueError(detail::concat("added token ", detail::in_quotes(content), " ", reason...));
+      };
+      if (content.size() > max_token_bytes) fail("is longer than ", max_token_bytes, " bytes");
+      const auto differ = std::mismatch(content.begin(), content.end(), before.begin(), before.end());
+      nodes += static_cast<std::size_t>(content.end() - differ.first);
+      if ((bytes += content.size()) > max_text_bytes || nodes > max_nodes) fail("makes all added tokens together too long");
+      before = content;
+    }
+  }
+
+  /// Throws ValueError for an empty token, for an id or a spelling that occurs twice, and for more than the limits.
   AddedTokens(std::vector<AddedToken> tokens, const Normalizer& normalizer) : tokens_(std::move(tokens)) {
     std::sort(tokens_.begin(), tokens_.end(), [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
-    std::size_t bytes = 0;
+    by_content_.resize(tokens_.size());
+    std::iota(by_content_.begin(), by_content_.end(), 0u);
+    std::sort(by_content_.begin(), by_content_.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return std::tie(tokens_[a].content, a) < std::tie(tokens_[b].content, b); });
+    for (std::size_t i = 1; i < by_content_.size(); ++i) {
+      const AddedToken &token = tokens_[by_content_[i]], &before = tokens_[by_content_[i - 1]];
+      if (token.content == before.content && !token.content.empty())
+        throw ValueError(detail::concat("added token ", detail::in_quotes(token.content), " of id ", token.id, " occurs twice"));
+    }
+    forms_.reserve(tokens_.size());
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       const AddedToken& token = tokens_[i];
       const auto fail = [&](std::string_view reason) {
@@ -128,13 +160,13 @@ class AddedTokens {
       };
       if (token.content.empty()) fail("is empty");
       if (i > 0 && tokens_[i - 1].id == token.id) fail("has the id of another");
-      if (!by_content_.emplace(token.content, i).second) fail("occurs twice");
       forms_.push_back(token.normalized ? normalizer(token.content) : token.content);
       if (forms_.back().empty()) fail("is empty once it is normalised");
-      if ((bytes += forms_.back().size()) > max_text_bytes) fail("makes all added tokens together too long");
-      (token.normalized ? normalized_ : raw_).insert(forms_.back(), static_cast<std::uint32_t>(i));
       normalized_special_ = normalized_special_ || (token.normalized && token.special);
     }
+    check_limits({forms_.begin(), forms_.end()});
+    for (std::size_t i = 0; i < tokens_.size(); ++i)
+      (tokens_[i].normalized ? normalized_ : raw_).insert(forms_[i], static_cast<std::uint32_t>(i));
   }
 
   const std::vector<AddedToken>& all() const { return tokens_; }
@@ -143,8 +175,9 @@ class AddedTokens {
     return place == tokens_.end() || place->id != id ? nullptr : &*place;
   }
   const AddedToken* find(std::string_view content) const {
-    const auto found = by_content_.find(std::string(content));
-    return found == by_content_.end() ? nullptr : &tokens_[found->second];
+    const auto place = std::lower_bound(by_content_.begin(), by_content_.end(), content,
+                                        [&](std::uint32_t at, std::string_view wanted) { return tokens_[at].content < wanted; });
+    return place == by_content_.end() || tokens_[*place].content != content ? nullptr : &tokens_[*place];
   }
   /// Whether special tokens are looked for in normalised texts.
   bool has_normalized_special() const { return normalized_special_; }
@@ -208,9 +241,9 @@ class AddedTokens {
            (end < text.size() && is_word_character(read_utf8(text, end).code_point));
   }
 
-  std::vector<AddedToken> tokens_;  // by id
-  std::vector<std::string> forms_;  // of each, in the same order
-  std::unordered_map<std::string, std::size_t> by_content_;
+  std::vector<AddedToken> tokens_;         // by id
+  std::vector<std::string> forms_;         // of each, in the same order
+  std::vector<std::uint32_t> by_content_;  // numbers of tokens, in the order of their contents
   detail::bpe::PrefixTree raw_, normalized_;
   bool normalized_special_ = false;
 };

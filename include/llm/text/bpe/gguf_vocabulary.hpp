@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -44,14 +45,47 @@ inline bool is_end_name(std::string_view token) {
   return std::find(std::begin(end_names), std::end(end_names), token) != std::end(end_names);
 }
 
-/// Makes the tokenizer of one GgufVocabulary.
+/// The lists of a GgufVocabulary, as GgufTokenizer walks them: in order, but for the types.
+class VocabularyLists {
+ public:
+  explicit VocabularyLists(const GgufVocabulary& source) : source_(source) {}
+
+  std::size_t tokens() const { return source_.tokens.size(); }
+  std::size_t types() const { return source_.types.size(); }
+  std::size_t scores() const { return source_.scores.size(); }
+  std::size_t merges() const { return source_.merges.size(); }
+  std::int64_t type(std::size_t id) const { return source_.types[id]; }
+  /// f(number, token or merge or score)
+  template <class F>
+  void for_each_token(const F& f) const {
+    for_each(source_.tokens, f);
+  }
+  template <class F>
+  void for_each_merge(const F& f) const {
+    for_each(source_.merges, f);
+  }
+  template <class F>
+  void for_each_score(const F& f) const {
+    for_each(source_.scores, f);
+  }
+
+ private:
+  template <class List, class F>
+  static void for_each(const List& list, const F& f) {
+    for (std::size_t i = 0; i < list.size(); ++i) f(i, list[i]);
+  }
+  const GgufVocabulary& source_;
+};
+
+/// Makes a tokenizer of what the keys of a GgufVocabulary say and of lists, which may stand elsewhere. What can be wrong is found before
+/// anything large is kept beside the vocabulary: refusing costs little memory.
+template <class Lists>
 class GgufTokenizer {
  public:
-  explicit GgufTokenizer(const GgufVocabulary& source) : source_(source) {}
+  GgufTokenizer(const GgufVocabulary& keys, const Lists& lists) : source_(keys), lists_(lists) {}
 
   BpeParts parts() {
     check_lengths();
-    add_tokens();
     const bool byte_level = source_.model == "gpt2";
     if (byte_level)
       make_byte_level();
@@ -59,47 +93,87 @@ class GgufTokenizer {
       make_sentencepiece();
     else
       fail(concat("tokenizer.ggml.model is ", in_quotes(source_.model), ", expected 'gpt2' or 'llama'"));
+    check_ids();
+    check_tokens();
+    add_tokens();
     add_ends();
-    BpeTokenizer::validate(parts_);
-    if (byte_level) parts_.model = RankedModel(parts_.vocabulary, merges(), options_);  // the largest part, of what is known to be good
+    if (byte_level) {
+      lists_.for_each_merge([&](std::size_t rank, std::string_view merge) { merge_at(rank, merge); });
+      parts_.model = RankedModel(parts_.vocabulary, merges(), options_);
+    } else {
+      parts_.model = scored_model();
+    }
+    parts_.added = added_tokens();
     return std::move(parts_);
   }
 
  private:
   [[noreturn]] static void fail(std::string_view reason) { throw ValueError(std::string(reason)); }
-  std::int64_t type_of(std::size_t id) const { return source_.types.empty() ? std::int64_t{GgufVocabulary::normal} : source_.types[id]; }
+  std::int64_t type_of(std::size_t id) const { return lists_.types() == 0 ? std::int64_t{GgufVocabulary::normal} : lists_.type(id); }
 
   void check_lengths() const {
-    const std::size_t count = source_.tokens.size();
+    const std::size_t count = lists_.tokens();
     if (count == 0) fail("tokenizer.ggml.tokens is empty");
-    if (!source_.types.empty() && source_.types.size() != count)
-      fail(concat("tokenizer.ggml.token_type has ", source_.types.size(), " entries for ", count, " tokens"));
-    if (source_.model == "llama" && source_.scores.size() != count)
-      fail(concat("tokenizer.ggml.scores has ", source_.scores.size(), " entries for ", count, " tokens"));
+    if (lists_.types() != 0 && lists_.types() != count)
+      fail(concat("tokenizer.ggml.token_type has ", lists_.types(), " entries for ", count, " tokens"));
+    if (source_.model == "llama" && lists_.scores() != count)
+      fail(concat("tokenizer.ggml.scores has ", lists_.scores(), " entries for ", count, " tokens"));
   }
 
-  void add_tokens() {
-    for (std::size_t id = 0; id < source_.tokens.size(); ++id) {
-      const std::string_view token = source_.tokens[id];
+  /// Spellings, types, and whether those that are looked for in the text are too many.
+  void check_tokens() const {
+    std::size_t added = 0;
+    lists_.for_each_token([&](std::size_t id, std::string_view token) {
       if (find_invalid_utf8(token) != std::string_view::npos)
         fail(concat("tokenizer.ggml.tokens: token ", in_quotes(token), " of id ", id, " is not valid UTF-8"));
       const std::int64_t type = type_of(id);
       if (type < GgufVocabulary::normal || type > GgufVocabulary::byte)
         fail(concat("tokenizer.ggml.token_type: token ", in_quotes(token), " has the unknown type ", type));
+      added += is_added(type) ? 1 : 0;
+    });
+    if (added > AddedTokens::max_count)
+      fail(concat("tokenizer.ggml.token_type: ", added, " control and user-defined tokens, the limit is ", AddedTokens::max_count));
+    std::vector<std::string_view> contents;
+    contents.reserve(added);
+    for_each_added([&](std::size_t, std::string_view token) { contents.push_back(token); });
+    AddedTokens::check_limits(std::move(contents));
+  }
+
+  void add_tokens() {
+    lists_.for_each_token([&](std::size_t id, std::string_view token) {
       // Padding of a vocabulary may be spelled alike many times; nothing is ever encoded to it.
-      if (type == GgufVocabulary::unused && parts_.vocabulary.find(token)) continue;
+      if (type_of(id) == GgufVocabulary::unused && parts_.vocabulary.find(token)) return;
       parts_.vocabulary.add(static_cast<std::int64_t>(id), token);
-      const bool special = type == GgufVocabulary::control || type == GgufVocabulary::unknown;
-      if ((special || type == GgufVocabulary::user_defined) && !token.empty())
-        parts_.added.push_back({.id = static_cast<std::int32_t>(id), .content = std::string(token), .special = special});
-    }
+    });
     parts_.added_are_verbatim = true;
-    parts_.least_ids = static_cast<std::int64_t>(source_.tokens.size());
+    parts_.least_ids = static_cast<std::int64_t>(lists_.tokens());
+  }
+
+  static bool is_added(std::int64_t type) {
+    return type == GgufVocabulary::control || type == GgufVocabulary::unknown || type == GgufVocabulary::user_defined;
+  }
+  template <class F>
+  void for_each_added(const F& f) const {
+    if (lists_.types() == 0) return;
+    lists_.for_each_token([&](std::size_t id, std::string_view token) {
+      if (is_added(type_of(id)) && !token.empty()) f(id, token);
+    });
+  }
+  /// Those that are looked for in the text, where a space is a space.
+  std::vector<AddedToken> added_tokens() const {
+    std::vector<AddedToken> added;
+    const TextPattern mark{std::string(underline)};
+    for_each_added([&](std::size_t id, std::string_view token) {
+      std::string content = source_.model == "llama" ? mark.replace(token, " ") : std::string(token);
+      added.push_back(
+          {.id = static_cast<std::int32_t>(id), .content = std::move(content), .special = type_of(id) != GgufVocabulary::user_defined});
+    });
+    return added;
   }
 
   void make_byte_level() {
     if (source_.pre.empty()) fail("tokenizer.ggml.pre is missing: nothing says how texts are split");
-    if (source_.merges.empty()) fail("tokenizer.ggml.merges is missing: nothing says which tokens join");
+    if (lists_.merges() == 0) fail("tokenizer.ggml.merges is missing: nothing says which tokens join");
     auto named = find_pre_tokenizer(source_.pre);
     if (!named) fail(concat("tokenizer.ggml.pre is ", in_quotes(source_.pre), ", which is no pre-tokenizer that is known"));
     parts_.pre_tokenizer = std::move(named->pre_tokenizer);
@@ -108,22 +182,20 @@ class GgufTokenizer {
     options_ = {.byte_level = true, .ignore_merges = named->ignore_merges};
     if (source_.unknown_id) options_.unknown_id = id_of("unknown_token_id", *source_.unknown_id);
     parts_.decoder = Decoder({Decoder::ByteLevel{}});
-    for (std::size_t rank = 0; rank < source_.merges.size(); ++rank) merge_at(rank);
   }
 
   MergeTable merges() const {
-    MergeTable table(source_.merges.size());
-    for (std::size_t rank = 0; rank < source_.merges.size(); ++rank) {
-      const Ids ids = merge_at(rank);
+    MergeTable table(lists_.merges());
+    lists_.for_each_merge([&](std::size_t rank, std::string_view merge) {
+      const Ids ids = merge_at(rank, merge);
       table.insert(ids.left, ids.right, {static_cast<std::uint32_t>(rank), ids.both});
-    }
+    });
     return table;
   }
   struct Ids {
     std::int32_t left, right, both;
   };
-  Ids merge_at(std::size_t rank) const {
-    const std::string_view merge = source_.merges[rank];
+  Ids merge_at(std::size_t rank, std::string_view merge) const {
     const std::size_t space = merge.find(' ', 1);
     const auto refuse = [&](std::string_view reason) {
       fail(concat("tokenizer.ggml.merges[", rank, "], ", in_quotes(merge), ", ", reason));
@@ -136,15 +208,10 @@ class GgufTokenizer {
   }
 
   void make_sentencepiece() {
-    constexpr std::string_view underline = "\xE2\x96\x81";  // U+2581 stands for a space
-    std::vector<bool> mergeable;
-    for (std::size_t id = 0; id < source_.tokens.size(); ++id) mergeable.push_back(type_of(id) == GgufVocabulary::normal);
-    std::optional<std::int32_t> unknown;
-    if (source_.unknown_id) unknown = id_of("unknown_token_id", *source_.unknown_id);
-    parts_.model = ScoredModel(parts_.vocabulary, source_.scores, mergeable, unknown);
+    lists_.for_each_score([&](std::size_t id, float score) {
+      if (std::isnan(score)) fail(concat("tokenizer.ggml.scores: that of id ", id, " is not a number"));
+    });
     const TextPattern space(std::string(" ")), mark{std::string(underline)};
-    // Users' tokens are looked for in the text, where a space is a space.
-    for (AddedToken& token : parts_.added) token.content = mark.replace(token.content, " ");
     std::vector<Normalizer::Step> normal{Normalizer::Replace{space, std::string(underline)}};
     std::vector<Decoder::Step> decode{Decoder::Replace{mark, " "}, Decoder::ByteFallback{.whole_runs = false}, Decoder::Fuse{}};
     if (source_.add_space_prefix) {
@@ -155,24 +222,27 @@ class GgufTokenizer {
     parts_.decoder = Decoder(std::move(decode));
     adds_bos_ = true;
   }
+  ScoredModel scored_model() const {
+    std::vector<bool> mergeable;
+    for (std::size_t id = 0; id < lists_.tokens(); ++id) mergeable.push_back(type_of(id) == GgufVocabulary::normal);
+    std::vector<float> scores(lists_.scores());
+    lists_.for_each_score([&](std::size_t id, float score) { scores[id] = score; });
+    std::optional<std::int32_t> unknown;
+    if (source_.unknown_id) unknown = id_of("unknown_token_id", *source_.unknown_id);
+    return ScoredModel(parts_.vocabulary, scores, mergeable, unknown);
+  }
 
   std::int32_t id_of(std::string_view key, std::int64_t id) const {
-    if (id < 0 || id >= static_cast<std::int64_t>(source_.tokens.size()))
-      fail(concat("tokenizer.ggml.", key, " is ", id, ", outside the ", source_.tokens.size(), " tokens"));
+    if (id < 0 || id >= static_cast<std::int64_t>(lists_.tokens()))
+      fail(concat("tokenizer.ggml.", key, " is ", id, ", outside the ", lists_.tokens(), " tokens"));
     return static_cast<std::int32_t>(id);
   }
 
-  void add_ends() {
+  /// And what begins and ends texts.
+  void check_ids() {
+    if (source_.unknown_id) id_of("unknown_token_id", *source_.unknown_id);
     if (source_.bos_id) parts_.bos_id = id_of("bos_token_id", *source_.bos_id);
     for (const std::int64_t id : source_.eos_ids) parts_.eos_ids.push_back(id_of("eos_token_id, eot_token_id or eom_token_id", id));
-    for (const std::string_view name : end_names) {
-      const auto id = parts_.vocabulary.find(name);
-      if (id && type_of(static_cast<std::size_t>(*id)) == GgufVocabulary::control) parts_.eos_ids.push_back(*id);
-    }
-    std::vector<std::int32_t> once;
-    for (const std::int32_t id : parts_.eos_ids)
-      if (std::find(once.begin(), once.end(), id) == once.end()) once.push_back(id);
-    parts_.eos_ids = std::move(once);
     if (source_.add_bos.value_or(adds_bos_)) {
       if (!parts_.bos_id) fail("a BOS begins every text, but tokenizer.ggml.bos_token_id is missing");
       parts_.before = {*parts_.bos_id};
@@ -183,18 +253,36 @@ class GgufTokenizer {
     }
   }
 
-  const GgufVocabulary& source_;
+  void add_ends() {
+    for (const std::string_view name : end_names) {
+      const auto id = parts_.vocabulary.find(name);
+      if (id && type_of(static_cast<std::size_t>(*id)) == GgufVocabulary::control) parts_.eos_ids.push_back(*id);
+    }
+    std::vector<std::int32_t> once;
+    for (const std::int32_t id : parts_.eos_ids)
+      if (std::find(once.begin(), once.end(), id) == once.end()) once.push_back(id);
+    parts_.eos_ids = std::move(once);
+  }
+
+  static constexpr std::string_view underline = "\xE2\x96\x81";  // U+2581 stands for a space
+
+  const GgufVocabulary& source_;  // but for the lists
+  const Lists& lists_;
   BpeParts parts_;
   RankedOptions options_;  // of "gpt2"
   bool adds_bos_ = false;
 };
 
+/// The parts of the tokenizer of a vocabulary that is kept.
+inline BpeParts parts_of(const GgufVocabulary& vocabulary) {
+  const VocabularyLists lists(vocabulary);
+  return GgufTokenizer(vocabulary, lists).parts();
+}
+
 }  // namespace detail::bpe
 
 /// The tokenizer of a GGUF file. Throws ValueError, naming the key, for what contradicts itself and for every model and pre-tokenizer that
 /// is not known.
-inline BpeTokenizer make_tokenizer(const GgufVocabulary& vocabulary) {
-  return BpeTokenizer(detail::bpe::GgufTokenizer(vocabulary).parts());
-}
+inline BpeTokenizer make_tokenizer(const GgufVocabulary& vocabulary) { return BpeTokenizer(detail::bpe::parts_of(vocabulary)); }
 
 }  // namespace llm

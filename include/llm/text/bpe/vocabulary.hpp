@@ -90,7 +90,7 @@ class Vocabulary {
   }
   /// A large vocabulary gets the room of the largest at once: pages that are not touched cost nothing, copies while growing would.
   void reserve(std::size_t ids, std::size_t bytes) {
-    constexpr std::size_t large_ids = 1 << 16, large_bytes = 1 << 19;
+    constexpr std::size_t large_ids = 1 << 12, large_bytes = 1 << 15;
     if (ids > large_ids) {
       by_id_.reserve(max_ids);
       slots_.reserve(2 * max_ids);
