@@ -55,16 +55,17 @@ class RoundedTask {
         N_(product.N),
         panels_(ceil_div(N_, panel_rows)),
         panel_bytes_(kernels.panel_bytes(x.K)),
-        parts_(M == 1 ? panels_ : ceil_div(panels_, kernels.panels)) {}
+        singly_(M <= kernels.single_rows),
+        parts_(singly_ ? panels_ : ceil_div(panels_, kernels.panels)) {}
 
   std::int64_t pieces() const { return parts_ * ceil_div(M_, most_rows); }
   /// Of one piece. For one row of activations it is that of reading the weights.
   std::int64_t work() const {
     constexpr std::int64_t bytes_per_work = 10;
-    return M_ == 1 ? panel_bytes_ / bytes_per_work : kernels_->panels * x_.K * (1 + (std::min)(M_, most_rows) / 6);
+    return singly_ ? M_ * panel_bytes_ / bytes_per_work : kernels_->panels * x_.K * (1 + (std::min)(M_, most_rows) / 6);
   }
   void run(std::int64_t piece) const {
-    if (M_ == 1) return one_row(piece);
+    if (singly_) return some_rows(piece);
     const std::int64_t m = piece / parts_ * most_rows;
     many_rows(piece % parts_ * kernels_->panels, m, (std::min)(most_rows, M_ - m));
   }
@@ -72,10 +73,13 @@ class RoundedTask {
  private:
   static constexpr std::int64_t most_rows = 512;
 
-  void one_row(std::int64_t panel) const {
+  /// Each row by itself: the panel comes from memory for the first alone.
+  void some_rows(std::int64_t panel) const {
     float sums[panel_rows];
-    kernels_->row_by_panel(x_, w_ + panel * panel_bytes_, w_ + panels_ * panel_bytes_, sums);
-    write(sums, 0, panel * panel_rows, panel_rows);
+    for (std::int64_t m = 0; m < M_; ++m) {
+      kernels_->row_by_panel(x_.from(m), w_ + panel * panel_bytes_, w_ + panels_ * panel_bytes_, sums);
+      write(sums, m, panel * panel_rows, panel_rows);
+    }
   }
 
   /// Rows [first_row, first_row + rows) by as many panels as the kernels take; those that do not exist repeat the last one.
@@ -114,13 +118,15 @@ class RoundedTask {
   const Byte* w_ = nullptr;
   const T* bias_ = nullptr;
   T* y_ = nullptr;
-  std::int64_t M_ = 0, N_ = 0, panels_ = 0, panel_bytes_ = 0, parts_ = 0;
+  std::int64_t M_ = 0, N_ = 0, panels_ = 0, panel_bytes_ = 0;
+  bool singly_ = false;
+  std::int64_t parts_ = 0;
 };
 
 /// Products of the same rows with weights in block formats. As many at a time as want the rows rounded alike share that, and one loop.
 template <class T>
 void rounded_products(const T* x, const StoredProduct<T>* products, std::int64_t count, std::int64_t M, std::int64_t K) {
-  constexpr std::int64_t most = 4;
+  constexpr std::int64_t most = 16;
   for (std::int64_t begin = 0, end = 0; M > 0 && begin < count; begin = end) {
     const RoundedKernels& kernels = rounded_kernels_for<T>(products[begin].format);
     const RoundedRows rows = rounded_rows(kernels, x, M, K);

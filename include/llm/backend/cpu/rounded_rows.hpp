@@ -53,6 +53,7 @@ using KindOf = CodeKind<Codes::group, Codes::has_offset, Codes::bits == 8>;
 /// The kernels of one instruction set for one format; see simd/rounded_product.hpp.
 struct RoundedKernels {
   int group, zero, panels;
+  int single_rows;  // up to so many rows are faster one after the other, by packed panels, than by expanded ones
   std::int64_t (*panel_bytes)(std::int64_t K);
   void (*round_row)(const float* x, int zero, RoundedRows to);
   void (*row_by_panel)(const RoundedRows& x, const detail::Byte* panel, const detail::Byte* end, float* y);
@@ -63,6 +64,7 @@ template <class Kernels, class Codes>
 inline constexpr RoundedKernels rounded_kernels = {Codes::group,
                                                    Kernels::template zero<Codes>,
                                                    Kernels::panels,
+                                                   Kernels::single_rows,
                                                    Packed<Codes>::panel_bytes,
                                                    Kernels::template round_row<KindOf<Codes>>,
                                                    Kernels::template row_by_panel<Codes>,

@@ -21,6 +21,7 @@ struct RoundedProduct : RoundRows {
 
   static constexpr int vectors = 2;                       // of results, side by side
   static constexpr int panels = vectors / panel_vectors;  // that these take
+  static constexpr int single_rows = 4;                   // measured: see RoundedKernels
   static constexpr int most_rows = LLM_SIMD_WIDTH == 16 ? 6 : 2;
 
   /// One row of activations by one panel: y[16]. Panels follow up to `end`: nothing beyond is fetched, since to look for memory that does
@@ -192,6 +193,7 @@ struct RoundedProduct : RoundRows {
   template <class Codes>
   static constexpr int zero = Codes::zero;
   static constexpr int panels = 1;
+  static constexpr int single_rows = 1;
   template <class Codes>
   static void row_by_panel(const RoundedRows& x, const Byte* panel, const Byte*, float* y) {
     constexpr std::int64_t elements = Codes::elements, groups = elements / Codes::group;
