@@ -212,7 +212,9 @@ class GgufTokenizer {
       if (std::isnan(score)) fail(concat("tokenizer.ggml.scores: that of id ", id, " is not a number"));
     });
     const TextPattern space(std::string(" ")), mark{std::string(underline)};
-    std::vector<Normalizer::Step> normal{Normalizer::Replace{space, std::string(underline)}};
+    std::vector<Normalizer::Step> normal;
+    normal.reserve(2);  // one allocation, which g++ 12 can follow: with two it warns of a write that does not happen
+    normal.emplace_back(Normalizer::Replace{space, std::string(underline)});
     std::vector<Decoder::Step> decode{Decoder::Replace{mark, " "}, Decoder::ByteFallback{.whole_runs = false}, Decoder::Fuse{}};
     if (source_.add_space_prefix) {
       normal.emplace_back(Normalizer::Prepend{std::string(underline)});
