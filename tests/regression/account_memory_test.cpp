@@ -1,11 +1,13 @@
 // The accountant's memory against the storage pool's high-water mark of real training steps and of real generation, to the byte.
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include <llm/configs/train.hpp>
 #include <llm/model.hpp>
 #include <llm/model/account_activations.hpp>
+#include <llm/model/freeze.hpp>
 #include <llm/train/adamw.hpp>
 #include <support/catch.hpp>
 
@@ -210,4 +212,20 @@ TEMPLATE_TEST_CASE("decode_memory is the pool's high-water mark of prefill and d
       CHECK(peak(1) == m.decode);
       CHECK(m.total == held - before + (std::max)(m.prefill, m.decode));
     }
+}
+
+TEMPLATE_TEST_CASE("a frozen model's pass takes no more than that of the model it was made of", "", (Case<llama, float>),
+                   (Case<modern, float>), (Case<gpt2, float>), (Case<wide_heads, float>), (Case<sparse, float>), (Case<branches, float>)) {
+  const OneThread quick;
+  const auto model = llm::freeze(TestType::Model::random(1));
+  llm::KvCache<TestType::config> cache(1, 20);
+  const llm::DecodeMemory m = llm::decode_memory(TestType::config, {.prompt = 17, .capacity = 20});
+  const std::int64_t held = in_use();
+  const auto peak = [&](std::int64_t length) {
+    llm::reset_pool_high_water<llm::Cpu>();
+    model.last_logits(some_ids<std::remove_const_t<decltype(model)>>(1, length), cache);
+    return high_water() - held;
+  };
+  CHECK(peak(17) <= m.prefill);
+  CHECK(peak(1) <= m.decode);
 }

@@ -40,8 +40,10 @@ struct Attention {
     const Shape<dyn, dyn, H, E> q_heads(x.extent(0), x.extent(1));
     const Shape<dyn, dyn, K, E> kv_heads(x.extent(0), x.extent(1));
     if constexpr (std::is_same_v<Weights, Frozen>) {  // nothing is recorded, and x is read once for all three
-      auto [q, k, v] = linears(x, q_proj, k_proj, v_proj);
-      return attend(heads(std::move(q), q_heads, q_norm), heads(std::move(k), kv_heads, k_norm), v.view(kv_heads), pass);
+      auto [flat_q, flat_k, v] = linears(x, q_proj, k_proj, v_proj);
+      auto q = heads(std::move(flat_q), q_heads, q_norm);  // a statement each: then nothing else holds their memory when they are rotated
+      auto k = heads(std::move(flat_k), kv_heads, k_norm);
+      return attend(std::move(q), std::move(k), v.view(kv_heads), pass);
     } else {
       auto q = heads(q_proj(x), q_heads, q_norm);
       auto k = heads(k_proj(x), kv_heads, k_norm);
