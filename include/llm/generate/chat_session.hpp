@@ -47,14 +47,14 @@ class ChatReply {
   std::string_view current() const { return stream_.current(); }
   bool done() const { return stream_.done(); }
   void advance() {
-    std::string& content = answer().content;
+    (void)answer();
     if (started_) {
       stream_.advance();
     } else {
       (void)stream_.begin();
       started_ = true;
     }
-    if (!done()) content += current();
+    if (!done()) answer().content += current();  // looked for again: a hook may have begun another turn
   }
 
  private:

@@ -204,3 +204,11 @@ TEST_CASE("special tokens in generated text are shown when asked for, and EOS pa
   CHECK(text({.ignore_eos = true}) == "xabcd");
   CHECK(text({.ignore_eos = true, .show_special = true}) == "xa<b>cd");
 }
+
+TEST_CASE("a hook that begins another turn ends the answer that runs it") {
+  llm::Session session(model(), 64);
+  llm::ChatSession chat(session, format());
+  auto reply = chat.say("hi", {.max_new_tokens = 4, .logits_hook = [&](std::span<float>, std::span<const std::int32_t>) { chat.reset(); }});
+  CHECK_THROWS_AS(all(reply), llm::ValueError);
+  CHECK(chat.messages().empty());
+}
