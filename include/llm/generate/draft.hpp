@@ -33,7 +33,6 @@ struct SpeculationCounts {
 template <class D, class Model>
 concept DrafterFor = std::same_as<D, NoDrafter> ||
     requires(D& drafter, typename D::Run& run, std::span<const std::int32_t> ids, std::int64_t count, const GenerateOptions& options) {
-  requires D::template drafts_for<Model>;
   { drafter.start(options, count) } -> std::same_as<typename D::Run>;
   { drafter.draft(run, ids, count) } -> std::same_as<Draft>;
 };

@@ -36,8 +36,6 @@ class DraftModel {
     std::vector<std::int32_t> tokens;
     std::vector<float> probabilities;  // [max_tokens, ids that can be drawn]
   };
-  template <class Model>
-  static constexpr bool drafts_for = true;
 
   /// Throws ValueError that names the option, ShapeError for a capacity beyond max_seq_len.
   explicit DraftModel(const D& model, const DraftModelOptions& options = {})

@@ -26,10 +26,11 @@ struct PromptBatchOptions {
 };
 
 /// Prompts that are continued together, as a range of the tokens drawn: `for (const auto [prompt, token] : batch)`. add() may be called at
-/// any time, in the loop too; a prompt waits for a free row. Each gives the tokens that it gives alone. A beginning of at least 16 tokens
-/// that a prompt has in common with one that still stands in a row is copied, not computed: one prompt added n times is read once. A
-/// mixture of experts copies whole prompts alone. The portable kernels (LLM_ISA=portable) give a prompt that was copied in part the tokens
-/// that it has alone to rounding. What throws can be tried again, or the prompt cancelled. The model must outlive the batch. Move-only.
+/// any time, in the loop too; a prompt waits for a free row. Each gives the tokens that it gives alone. What a prompt has in
+/// common with one that still stands in a row is copied, not computed: one prompt added n times is read once. A part of a prompt is copied
+/// when it is 16 tokens or more without those that it leaves so that 9 are computed; a mixture of experts copies whole prompts alone. The
+/// portable kernels (LLM_ISA=portable) give a prompt that was copied in part the tokens that it has alone to rounding. What throws can be
+/// tried again, or the prompt cancelled. The model must outlive the batch. Move-only.
 template <CausalModel Model, class Cache = typename Model::Cache>
 class PromptBatch {
  public:

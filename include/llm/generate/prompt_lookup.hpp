@@ -28,8 +28,6 @@ class PromptLookup {
   struct Run {
     std::vector<std::int32_t> tokens = {};
   };
-  template <class Model>
-  static constexpr bool drafts_for = true;
 
   /// Throws ValueError that names the option.
   explicit PromptLookup(const PromptLookupOptions& options = {}) : options_(options) {

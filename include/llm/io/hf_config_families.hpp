@@ -112,13 +112,13 @@ inline void read_gemma(Fields& fields, Family family, Config& c) {
   if (scalar != static_cast<double>(c.head_width())) c.attention_scale = 1.0 / std::sqrt(scalar);
 }
 
-/// Mixtral: every layer has experts as wide as intermediate_size.
 /// The loss that balances experts is part of training where the model gives its routers' logits.
 inline void read_router_loss(Fields& fields, double missing, Config& c) {
   const double coefficient = fields.has("router_aux_loss_coef") ? fields.not_negative("router_aux_loss_coef") : missing;
   if (fields.flag("output_router_logits", false) && c.has_experts()) c.experts.router_aux_loss_coef = coefficient;
 }
 
+/// Mixtral: every layer has experts as wide as intermediate_size.
 inline void read_mixtral(Fields& fields, Config& c) {
   c.experts.count = fields.count_or(fields.spelling({"num_local_experts", "num_experts"}), 8);
   c.experts.active = fields.count_or("num_experts_per_tok", 2);

@@ -305,6 +305,7 @@ auto LLM<C, Weights, Backend>::loss(const Ids& inputs, const Ids& targets, const
                         targets.extent(0));
   detail::require_equal("llm::LLM::loss(inputs [B, T], targets [B, T])", "T of inputs", inputs.extent(1), "T of targets",
                         targets.extent(1));
+  if (options.parts) *options.parts = {};
   if constexpr (C.has_experts())
     if (router_losses || options.parts) return loss_with_routers(inputs, targets, options);
   return cross_entropy(inputs, targets, options, {});

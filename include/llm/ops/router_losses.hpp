@@ -8,10 +8,12 @@
 
 namespace llm {
 
-/// What a model's loss is the sum of: cross_entropy + router_aux_loss_coef * router_aux + router_z_loss_coef * router_z.
+/// What a model's loss is the sum of: cross_entropy + router_aux_loss_coef * router_aux + router_z_loss_coef * router_z. With
+/// TrainingOptions::denominator the cross-entropy is divided by it, and the loss has the routers' two multiplied by counted targets /
+/// denominator; here they are the means.
 struct LossParts {
   double cross_entropy = 0;
-  double router_aux = 0;  // of all routers; at least the number of active experts where choices follow the scores, equal when balanced
+  double router_aux = 0;  // of all routers; the number of active experts when all are used and scored alike, more when choices crowd
   double router_z = 0;    // mean square of the routers' log sum exp
   std::vector<double> expert_use;  // the share of all choices that fell on each expert, over all layers; empty without experts
 };

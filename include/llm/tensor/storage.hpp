@@ -128,8 +128,9 @@ class LLM_SHARED Pool final : public BufferHome {
     return BufferRef(buffer);
   }
 
-  /// For what stays, as weights do: blocks of any size lie side by side, so that small ones too can lie in the system's big pages, which
-  /// are read faster. The system gets their memory back when all that came with them are free.
+  /// For what stays, as weights do: blocks of up to 2 MiB lie side by side in blocks of 16 MiB, so that they can lie in the system's big
+  /// pages, which are read faster; larger ones have such pages anyway. The system gets a block of 16 MiB back when all that lies in it is
+  /// free, until then nothing else takes the room.
   BufferRef allocate_lasting(std::size_t bytes) {
     if (checks_every_block || bytes > Slab::largest_part) return allocate(bytes);
     const std::lock_guard lock(mutex_);
