@@ -117,7 +117,7 @@ TEST_CASE("tokens that were added to a tokenizer.model are found, and cannot be 
   refused(R"({"x": {"content": "a"}})", "added_tokens_decoder.x: is no id");
   refused(R"({"-1": {"content": "a"}})", "added_tokens_decoder.-1: is no id");
   refused(R"({"99999999999": {"content": "a"}})", "is no id");
-  refused(R"({"600000": {"content": "a"}})", "added_tokens_decoder.600000: the id is not below 524288");
+  refused(R"({"600000": {"content": "a"}})", "added_tokens_decoder.600000: the id is not below 320000");
   refused(R"({"700": {"special": true}})", "added_tokens_decoder.700: the token has no content");
   refused(R"({"700": {"content": 1}})", "added_tokens_decoder.700.content is 1, expected a string");
   refused(R"({"700": {"content": "a", "lstrip": 1}})", "added_tokens_decoder.700.lstrip is 1, expected true or false");

@@ -175,18 +175,18 @@ TEST_CASE("refusing a GGUF vocabulary as large as may be takes less than 16 MiB 
   };
   const std::vector<std::string> tokens = most_tokens();
   const std::size_t count = tokens.size();
-  cheap(largest(tokens, "gpt2", "gpt-2"), "merges[1048575], 'b ?', names");
+  cheap(largest(tokens, "gpt2", "gpt-2"), "merges[639999], 'b ?', names");
   cheap(largest(tokens, "gpt2", "unheard-of"), "no pre-tokenizer that is known");
-  cheap(largest(tokens, "gpt2", "gpt-2").u32(keys + "bos_token_id", 524'288), "outside the 524288 tokens");
+  cheap(largest(tokens, "gpt2", "gpt-2").u32(keys + "bos_token_id", 320'000), "outside the 320000 tokens");
   std::vector<std::int32_t> types(count, 1);
   types.back() = 7;
   cheap(largest(tokens, "gpt2", "gpt-2").raw(keys + "token_type", llm::GgufType::array, i32_array(types)), "has the unknown type 7");
   types.assign(count, 3);
   cheap(largest(tokens, "gpt2", "gpt-2").raw(keys + "token_type", llm::GgufType::array, i32_array(types)),
-        "524288 control and user-defined");
+        "320000 control and user-defined");
   // as many added tokens as may be, and a bad merge
   std::fill(types.begin() + 60'000, types.end(), 1);
-  cheap(largest(tokens, "gpt2", "gpt-2").raw(keys + "token_type", llm::GgufType::array, i32_array(types)), "merges[1048575]");
+  cheap(largest(tokens, "gpt2", "gpt-2").raw(keys + "token_type", llm::GgufType::array, i32_array(types)), "merges[639999]");
   std::vector<std::string> twice = tokens;
   twice.back() = twice.front();
   std::vector<float> scores(count, 1.0f);

@@ -46,8 +46,8 @@ TEST_CASE("a vocabulary refuses ids and tokens that are taken or out of range, a
   vocabulary.add(0, "a");
   CHECK_THROWS_WITH(vocabulary.add(0, "b"), Catch::Contains("token 'b' of id 0 has the id of 'a'"));
   CHECK_THROWS_WITH(vocabulary.add(1, "a"), Catch::Contains("token 'a' of id 1 is already the token of id 0"));
-  CHECK_THROWS_WITH(vocabulary.add(-1, "c"), Catch::Contains("outside 0 .. 524287"));
-  CHECK_THROWS_WITH(vocabulary.add(Vocabulary::max_ids, "c"), Catch::Contains("outside 0 .. 524287"));
+  CHECK_THROWS_WITH(vocabulary.add(-1, "c"), Catch::Contains("outside 0 .. 319999"));
+  CHECK_THROWS_WITH(vocabulary.add(Vocabulary::max_ids, "c"), Catch::Contains("outside 0 .. 319999"));
   CHECK_THROWS_WITH(vocabulary.add(1, std::string(Vocabulary::max_token_bytes + 1, 'x')), Catch::Contains("the limit is 65536"));
   vocabulary.add(Vocabulary::max_ids - 1, "last");
   CHECK(vocabulary.find("last") == Vocabulary::max_ids - 1);

@@ -121,9 +121,10 @@ class GgufTokenizer {
   }
 
   /// Spellings, types, and whether those that are looked for in the text are too many.
-  void check_tokens() const {
-    std::size_t added = 0;
+  void check_tokens() {
+    std::size_t added = 0, bytes = 0;
     lists_.for_each_token([&](std::size_t id, std::string_view token) {
+      bytes += token.size();
       if (find_invalid_utf8(token) != std::string_view::npos)
         fail(concat("tokenizer.ggml.tokens: token ", in_quotes(token), " of id ", id, " is not valid UTF-8"));
       const std::int64_t type = type_of(id);
@@ -137,6 +138,7 @@ class GgufTokenizer {
     contents.reserve(added);
     for_each_added([&](std::size_t, std::string_view token) { contents.push_back(token); });
     AddedTokens::check_limits(std::move(contents));
+    parts_.vocabulary.expect_bytes(bytes);
   }
 
   void add_tokens() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,7 +19,7 @@ namespace llm {
 /// Tokens by id and by spelling. Ids need not be dense: one without a token is a hole.
 class Vocabulary {
  public:
-  static constexpr std::int64_t max_ids = std::int64_t{1} << 19;        ///< ids lie below this; Gemma 3 has half as many
+  static constexpr std::int64_t max_ids = 320'000;                      ///< ids lie below this; Gemma 3 has 262,208
   static constexpr std::size_t max_token_bytes = std::size_t{1} << 16;  ///< longest token
   static constexpr std::size_t max_bytes = std::size_t{21} << 19;       ///< of memory for all: 4 MiB of text with 262,144 ids and more
 
@@ -43,6 +44,9 @@ class Vocabulary {
     if (token.size() > longest_) longest_ = token.size();
     place(static_cast<std::int32_t>(id));
   }
+
+  /// So many bytes of text will be added: takes room for no more of it.
+  void expect_bytes(std::size_t bytes) { texts_.reserve((std::min)(bytes, max_bytes)); }
 
   /// One more than the largest id.
   std::int64_t size() const { return static_cast<std::int64_t>(by_id_.size()); }
@@ -93,9 +97,9 @@ class Vocabulary {
     constexpr std::size_t large_ids = 1 << 12, large_bytes = 1 << 15;
     if (ids > large_ids) {
       by_id_.reserve(max_ids);
-      slots_.reserve(2 * max_ids);
+      slots_.reserve(std::bit_ceil(static_cast<std::size_t>(2 * max_ids)));
     }
-    if (bytes > large_bytes) texts_.reserve(max_bytes);
+    if (bytes > large_bytes && bytes > texts_.capacity()) texts_.reserve(max_bytes);
   }
   void grow() {
     slots_.assign(slots_.empty() ? 64 : 2 * slots_.size(), none);
