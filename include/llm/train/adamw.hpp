@@ -51,16 +51,7 @@ class AdamW {
   explicit AdamW(Model& model, const AdamWOptions& options = {}) : options_(options) {
     static_assert(!std::is_const_v<Model>, "llm::AdamW(model): the model is const, but an optimizer changes its parameters");
     check(options);
-    model.for_each_parameter([&](auto& p) {
-      using Moment = typename State::Moment;
-      const Shape<dyn> shape(p.numel());
-      State state{p, Moment::zeros(shape), Moment::zeros(shape), {}};
-      if constexpr (has_master) {
-        state.master = Moment::empty(shape);
-        Backend::template convert<compute_t<T>, T>(state.master.data(), std::as_const(state).parameter.tensor().data(), p.numel());
-      }
-      states_.push_back(std::move(state));
-    });
+    if constexpr (!std::is_const_v<Model>) model.for_each_parameter([&](auto& p) { add(p); });
   }
 
   /// One update with learning rate lr from gradients clipped to a global norm of at most max_grad_norm, as by
@@ -102,6 +93,16 @@ class AdamW {
   const std::vector<State>& states() const { return states_; }
 
  private:
+  void add(ParameterView<T, Backend>& p) {
+    using Moment = typename State::Moment;
+    const Shape<dyn> shape(p.numel());
+    State state{p, Moment::zeros(shape), Moment::zeros(shape), {}};
+    if constexpr (has_master) {
+      state.master = Moment::empty(shape);
+      Backend::template convert<compute_t<T>, T>(state.master.data(), std::as_const(state).parameter.tensor().data(), p.numel());
+    }
+    states_.push_back(std::move(state));
+  }
   static void check(const AdamWOptions& o) {
     const auto fraction = [](double x) { return x >= 0.0 && x < 1.0; };
     if (!fraction(o.beta1) || !fraction(o.beta2) || !(o.eps > 0.0) || !(o.weight_decay >= 0.0))
