@@ -58,7 +58,9 @@ inline constexpr llm::Config unusual{.vocab_size = 1000,
                                                  .score_bias = true,
                                                  .scale = 2.5,
                                                  .groups = 4,
-                                                 .active_groups = 2}};
+                                                 .active_groups = 2,
+                                                 .router_aux_loss_coef = 0.001,
+                                                 .router_z_loss_coef = 1e-4}};
 
 /// The fields that `unusual` cannot have too.
 inline constexpr llm::Config unusual_rope = [] {

@@ -176,8 +176,8 @@ TEST_CASE("paths that are no model are errors that say why") {
   llm_test::TemporaryFolder folder;
   CHECK_THROWS_WITH(CheckpointFiles::open(folder.path()), Catch::Contains("neither a config.json nor a checkpoint.safetensors"));
   CHECK_THROWS_WITH(CheckpointFiles::open(folder / "none"), Catch::Contains("no such file or folder"));
-  llm_test::write_file(folder / "model.bin", "x");
-  CHECK_THROWS_WITH(CheckpointFiles::open(folder / "model.bin"), Catch::Contains(".gguf, .safetensors and .json"));
+  llm_test::write_file(folder / "model.pt", "x");
+  CHECK_THROWS_WITH(CheckpointFiles::open(folder / "model.pt"), Catch::Contains(".gguf, .safetensors, .bin and .json"));
   CHECK_THROWS_AS(CheckpointFiles::open(folder / "none.gguf"), llm::FileError);
   CHECK_THROWS_AS(CheckpointFiles::open(folder / "none.json"), llm::FileError);
   fs::copy(goldens + "hf/llama/config.json", folder.path());
