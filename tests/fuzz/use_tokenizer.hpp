@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <llm/core/error.hpp>
@@ -40,6 +41,21 @@ inline void use_tokenizer(const llm::BpeTokenizer& tokenizer) {
       continue;
     }
   }
+}
+
+/// Reads an input as a tokenizer's file, by `parse`, and uses it. Ends the program when an accepted tokenizer misbehaves. True when it was
+/// accepted.
+template <class Parse>
+bool fuzz_tokenizer(const Parse& parse) {
+  llm::BpeParts parts;
+  try {
+    parts = parse();
+  } catch (const llm::FileError&) {
+    return false;
+  }
+  const llm::BpeTokenizer tokenizer(std::move(parts));  // what is read has been checked: nothing is thrown
+  use_tokenizer(tokenizer);
+  return true;
 }
 
 }  // namespace llm_test
