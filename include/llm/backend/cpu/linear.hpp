@@ -67,6 +67,9 @@ void linear_backward_bias(const T* dy, compute_t<T>* db, std::int64_t M, std::in
     column_sums(dy, M, N, db, add);
 }
 
+/// Whether products with weights of this format round their activations.
+inline bool rounds_activations(DType format) { return block_format(format).elements > 1 && !f32_activations(); }
+
 /// linear_forward with w in a storage format, as store_rows left it.
 template <class T>
 void linear_forward_stored(const T* x, DType format, const void* w, const T* bias, T* y, std::int64_t M, std::int64_t N, std::int64_t K) {
@@ -78,11 +81,11 @@ void linear_forward_stored(const T* x, DType format, const void* w, const T* bia
         reference::linear_forward(x + m * K, row, bias == nullptr ? nullptr : bias + n, y + m * N + n, 1, 1, K);
     }
   } else {
-    const StoredColumns<float> stored{format, static_cast<const std::byte*>(w), K};
-    if (stored.block_depth() > 1 && !f32_activations()) {
+    if (rounds_activations(format)) {
       const StoredProduct<T> one{format, w, bias, y, N};
       return rounded_products(x, &one, 1, M, K);
     }
+    const StoredColumns<float> stored{format, static_cast<const std::byte*>(w), K};
     if (M <= few_rows) return few_rows_forward_stored(x, stored, bias, y, M, N);
     if (format == DType::f32)
       return product(M, N, K, dense(x, K), MatrixColumns<float>{dense(static_cast<const float*>(w), K).transposed()},
@@ -98,7 +101,7 @@ template <class T>
 void linear_forward_stored(const T* x, const StoredProduct<T>* products, std::int64_t count, std::int64_t M, std::int64_t K) {
   const StoredProduct<T>* const end = products + count;
   if constexpr (!std::is_same_v<T, double>)
-    if (!f32_activations() && std::all_of(products, end, [](const StoredProduct<T>& p) { return block_format(p.format).elements > 1; }))
+    if (std::all_of(products, end, [](const StoredProduct<T>& p) { return rounds_activations(p.format); }))
       return rounded_products(x, products, count, M, K);
   for (const StoredProduct<T>* p = products; p != end; ++p) linear_forward_stored(x, p->format, p->w, p->bias, p->y, M, p->N, K);
 }
