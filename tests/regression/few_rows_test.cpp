@@ -70,11 +70,6 @@ inline constexpr llm::Config mixed = [] {
   return c;
 }();
 
-template <class Model>
-constexpr bool is_frozen = !requires(typename Model::View view) {
-  view.tensor();
-};
-
 /// A frozen model whose matrices are stored in many formats.
 template <const llm::Config& C>
 llm::LLM<C, llm::Frozen> make_frozen(std::uint64_t seed) {
@@ -100,7 +95,7 @@ llm::LLM<C, llm::Frozen> make_frozen(std::uint64_t seed) {
 
 template <class Model>
 Model make(std::uint64_t seed) {
-  if constexpr (is_frozen<Model>)
+  if constexpr (llm::detail::is_frozen_model<Model>)
     return make_frozen<Model::config>(seed);
   else
     return Model::random(seed);
@@ -137,7 +132,7 @@ bool same_bits(const A& a, const A& b) {
 /// Between results that are equal but for rounding; where activations are rounded to int8, one that is so by another step has an effect.
 template <class Model>
 constexpr double tolerance = std::is_same_v<typename Model::T, llm::bf16> ? 0.05
-                             : is_frozen<Model>                           ? 0.01
+                             : llm::detail::is_frozen_model<Model>        ? 0.01
                                                                           : 1e-5;
 
 template <const llm::Config& C, class W>

@@ -193,10 +193,11 @@ auto LLM<C, Weights, Backend>::run(const Ids& ids, [[maybe_unused]] bool recompu
   check_length(ids);
   detail::require_documents_of(documents, ids.extent(0), ids.extent(1));
   Hidden x = embed(ids, {}, documents);
+  [[maybe_unused]] std::int64_t router = 0;  // those of the layers before
   layers_->for_each([&](const auto& block, std::int64_t i) {
     Pass<C.rope_width(), T, Backend> pass{&rope_of(i), {}, {}, documents};
     if constexpr (C.has_experts())
-      if (C.expert_layer(i)) pass.routers = routers.of_router((i - C.experts.first_dense + 1) / C.experts.every - 1);
+      if (C.expert_layer(i)) pass.routers = routers.of_router(router++);
     const auto forward = [&block, pass](const Hidden& input) { return block(input, pass); };
     if constexpr (frozen)
       x = forward(x);  // without gradients there is nothing to save
@@ -327,8 +328,10 @@ auto LLM<C, Weights, Backend>::loss_with_routers(const Ids& inputs, const Ids& t
   const Loss loss = cross_entropy(inputs, targets, options, log);
   RouterLossArgs args{.routers = routers, .rows = inputs.numel(), .experts = C.experts.count};
   if constexpr (router_losses) {
-    const std::int64_t counted = Backend::count_targets(targets.data(), targets.numel(), V, options.ignore_index);
-    const double share = options.denominator > 0 ? static_cast<double>(counted) / static_cast<double>(options.denominator) : 1.0;
+    double share = 1.0;
+    if (options.denominator > 0)
+      share = static_cast<double>(Backend::count_targets(targets.data(), targets.numel(), V, options.ignore_index)) /
+              static_cast<double>(options.denominator);
     args.aux = share * C.experts.router_aux_loss_coef;
     args.z = share * C.experts.router_z_loss_coef;
   }

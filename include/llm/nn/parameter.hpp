@@ -118,9 +118,8 @@ class ConstParameterView : public ParameterFacts {
   /// Elements of rows [first, first + count), for a vector elements, to the host.
   template <class Out>
   void copy_rows(std::int64_t first, std::int64_t count, Out* out) const {
-    const std::int64_t width = is_matrix() ? shape()[1] : 1;
-    std::vector<T> values(static_cast<std::size_t>(count * width));
-    Backend::memory::copy_to_host(values.data(), tensor_.data() + first * width, values.size() * sizeof(T));
+    std::vector<T> values(static_cast<std::size_t>(count * (is_matrix() ? shape()[1] : 1)));
+    copy_bytes(first, count, reinterpret_cast<std::byte*>(values.data()));
     for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<Out>(values[i]);
   }
   /// The same as they are, in format().

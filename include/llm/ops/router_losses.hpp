@@ -90,17 +90,19 @@ void read_parts(const RouterLog& log, const RouterLossArgs& args, LossParts& par
     Backend::memory::copy_to_host(&value, from, sizeof(C));
     return static_cast<double>(value);
   };
-  const C *const losses = log.losses<C>(), *const statistics = log.statistics<C>();
+  const C* const losses = log.losses<C>();
   parts.router_aux = read(losses + RouterLossArgs::aux_loss);
   parts.router_z = read(losses + RouterLossArgs::z_loss);
   parts.expert_use.assign(static_cast<std::size_t>(args.experts), 0.0);
+  std::vector<C> counts(parts.expert_use.size());
   double choices = 0;
-  for (std::int64_t i = 0; i < args.routers; ++i)
-    for (std::int64_t e = 0; e < args.experts; ++e) {
-      const double count = read(statistics + i * (2 * args.experts + 1) + e);
-      parts.expert_use[static_cast<std::size_t>(e)] += count;
-      choices += count;
+  for (std::int64_t i = 0; i < args.routers; ++i) {
+    Backend::memory::copy_to_host(counts.data(), log.of_router(i).template statistics<C>(), counts.size() * sizeof(C));
+    for (std::size_t e = 0; e < counts.size(); ++e) {
+      parts.expert_use[e] += static_cast<double>(counts[e]);
+      choices += static_cast<double>(counts[e]);
     }
+  }
   for (double& use : parts.expert_use) use /= choices;
 }
 

@@ -63,10 +63,10 @@ using Bf16 = llm::Trainable<llm::bf16>;
 
 template <class Model>
 Model make(std::uint64_t seed) {
-  if constexpr (requires(typename Model::View view) { view.tensor(); })
-    return strong<Model>(seed);
-  else
+  if constexpr (llm::detail::is_frozen_model<Model>)
     return llm::freeze(strong<llm::LLM<Model::config>>(seed));
+  else
+    return strong<Model>(seed);
 }
 
 template <class Model>

@@ -45,10 +45,10 @@ void router_statistics(const RouteArgs& args, const T* logits, const std::int32_
   constexpr std::int64_t block = 64;
   const std::int64_t width = 2 * args.experts + 1, blocks = ceil_div(args.rows, block);
   C* const parts = workspace<C>(Slot::shared, blocks * width);
-  parallel_for(blocks, (std::min)(args.rows, block) * args.experts * 8, [&](std::int64_t i) {
+  parallel_blocks(args.rows, block, args.experts * 8, [&](std::int64_t begin, std::int64_t end) {
     RouteArgs some = args;
-    some.rows = (std::min)(block, args.rows - i * block);
-    reference::router_statistics<T>(some, logits + i * block * args.experts, experts + i * block * args.active, parts + i * width);
+    some.rows = end - begin;
+    reference::router_statistics<T>(some, logits + begin * args.experts, experts + begin * args.active, parts + begin / block * width);
   });
   std::fill(statistics, statistics + width, C(0));
   for (std::int64_t i = 0; i < blocks; ++i)

@@ -25,6 +25,8 @@ class RouterScores {
     const C logit = C(logits_[e]);
     return sigmoid_ ? C(1) / (C(1) + std::exp(-logit)) : std::exp(logit - log_total_);
   }
+  /// log sum exp of the logits; 0 for sigmoids, which need none.
+  C log_total() const { return log_total_; }
 
  private:
   const T* logits_;
@@ -136,14 +138,14 @@ class RouterShares {
  public:
   using C = compute_t<T>;
   RouterShares(const RouteArgs& args, const T* logits)
-      : scores_(args, logits), sigmoid_(args.sigmoid), log_total_(log_sum_exp(logits, args.experts)) {
+      : scores_(args, logits), sigmoid_(args.sigmoid), log_total_(args.sigmoid ? log_sum_exp(logits, args.experts) : scores_.log_total()) {
     if (!sigmoid_) return;
     total_ = (std::numeric_limits<C>::min)();
     for (std::int64_t e = 0; e < args.experts; ++e) total_ += scores_(e);
   }
   C operator()(std::int64_t e) const { return scores_(e) / total_; }
   C log_total() const { return log_total_; }
-  C softmax(std::int64_t e) const { return std::exp(scores_.logit(e) - log_total_); }
+  C softmax(std::int64_t e) const { return sigmoid_ ? std::exp(scores_.logit(e) - log_total_) : scores_(e); }
   /// d share[i] / d logit[e] is share[e] slope(e) (1 if i is e, else 0, - share[i]).
   C slope(std::int64_t e) const { return sigmoid_ ? C(1) - scores_(e) : C(1); }
 
