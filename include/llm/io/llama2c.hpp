@@ -12,8 +12,9 @@
 #include <vector>
 
 #include <llm/core/error.hpp>
+#include <llm/io/found_tensors.hpp>
 #include <llm/io/mapped_file.hpp>
-#include <llm/io/published_config.hpp>
+#include <llm/model/account_parameters.hpp>
 #include <llm/model/config.hpp>
 #include <llm/model/rules.hpp>
 
@@ -80,10 +81,7 @@ class Llama2cParser {
 
   /// A valid config's parameters and rotations are countable, so nothing here can overflow.
   void require_size() const {
-    const std::int64_t d = config().d_model,
-                       layer = 2 * d + 2 * d * config().q_dim() + 2 * d * config().kv_dim() + 3 * d * config().ffn_dim;
-    const std::int64_t heads = config().tie_embeddings ? 1 : 2;
-    const std::int64_t elements = heads * config().vocab_size * d + config().n_layers * layer + d + rotations();
+    const std::int64_t elements = parameter_count(config()).total + rotations();
     if (elements > (INT64_MAX - static_cast<std::int64_t>(padded_header)) / 4 ||
         static_cast<std::uint64_t>(elements) * 4 + at_ != bytes_.size())
       fail(concat("has ", bytes_.size(), " bytes, ", elements, " elements of 4 behind a header of ", at_,
@@ -153,8 +151,7 @@ class Llama2cParser {
     }
   }
   void add(std::string name, std::vector<std::int64_t> shape) {
-    std::size_t size = 4;
-    for (const std::int64_t n : shape) size *= static_cast<std::size_t>(n);
+    const std::size_t size = 4 * static_cast<std::size_t>(elements_of(shape));
     index_.tensors.push_back({std::move(name), std::move(shape), bytes_.subspan(at_, size)});
     at_ += size;
   }
