@@ -65,9 +65,7 @@ inline Value joined(const List& all, const Site& at) {
 
 /// The field of that name, when the value has one; else null.
 inline const Value* find_field(const Value& object, std::string_view name, const Site& at) {
-  if (object.dict() == nullptr) return nullptr;
-  at.spend(object.dict()->cost_of(name));
-  return object.dict()->find(name);
+  return object.dict() == nullptr ? nullptr : object.dict()->find(name, at);
 }
 
 /// object.name.

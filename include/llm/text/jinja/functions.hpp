@@ -43,8 +43,7 @@ inline Value make_namespace(const Arguments& given) {
   auto fields = std::make_shared<Dict>();
   for (const auto& [key, value] : given.named) {
     value.check_can_be_inside();
-    given.at.spend(64 + key.size() + fields->cost_of(key));
-    fields->set(key, value);
+    fields->set(key, value, given.at);
   }
   return Value(Namespace{std::move(fields)});
 }

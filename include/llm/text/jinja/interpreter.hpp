@@ -111,8 +111,7 @@ class Interpreter {
     Dict* fields = scope_.find(statement.names[0], at).fields();
     if (fields == nullptr) fail(at.line, in_quotes(statement.names[0]), " is no namespace, so its fields cannot be set");
     value.check_can_be_inside();
-    at.spend(64 + statement.text.size() + fields->cost_of(statement.text));
-    fields->set(statement.text, value);
+    fields->set(statement.text, value, at);
   }
 
   MarkedText captured(const Body& body) {
@@ -253,8 +252,7 @@ class Interpreter {
     for (std::size_t i = 0; i + 1 < e.parts.size(); i += 2) {
       const Value key = part(e, i);
       if (key.text() == nullptr) fail(e.line, "the keys of a dictionary must be texts");
-      site(e).spend(64 + dict.cost_of(key.text()->bytes()));
-      dict.set(key.text()->bytes(), part(e, i + 1));
+      dict.set(key.text()->bytes(), part(e, i + 1), site(e));
     }
     return Value(std::move(dict));
   }

@@ -64,9 +64,7 @@ inline Value method(const Dict& dict, std::string_view name, const Arguments& ar
   const Site& at = arguments.at;
   if (name == "get") {
     arguments.expect(1, 2);
-    const std::string_view key = arguments.text(0).bytes();
-    at.spend(dict.cost_of(key));
-    const Value* found = dict.find(key);
+    const Value* found = dict.find(arguments.text(0).bytes(), at);
     return found != nullptr ? *found : arguments.values.size() > 1 ? arguments.values[1] : Value();
   }
   const bool items = name == "items", keys = name == "keys";

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include <llm/text/jinja/budget.hpp>
 #include <llm/text/jinja/value.hpp>
 
 namespace llm::detail::jinja {
@@ -18,15 +17,12 @@ class Scope {
 
   Value find(std::string_view name, const Site& at) const {
     for (std::size_t i = frames_.size(); i > visible_; --i)
-      if (const Value* value = find_in(frames_[i - 1], name, at)) return *value;
-    const Value* value = find_in(frames_.front(), name, at);
+      if (const Value* value = frames_[i - 1].find(name, at)) return *value;
+    const Value* value = frames_.front().find(name, at);
     return value == nullptr ? Value(Undefined{}) : *value;
   }
   /// Sets a variable of the innermost frame.
-  void set(std::string_view name, Value value, const Site& at) {
-    at.spend(64 + name.size() + frames_.back().cost_of(name));
-    frames_.back().set(name, std::move(value));
-  }
+  void set(std::string_view name, Value value, const Site& at) { frames_.back().set(name, std::move(value), at); }
 
   /// A frame inside the others for as long as it lives. A macro sees the template's own variables and its parameters, not those of the
   /// loop it is called in.
@@ -50,11 +46,6 @@ class Scope {
   };
 
  private:
-  static const Value* find_in(const Dict& frame, std::string_view name, const Site& at) {
-    at.spend(frame.cost_of(name));
-    return frame.find(name);
-  }
-
   std::vector<Dict> frames_;
   std::size_t visible_ = 1;  // the outermost that is seen besides the template's own
 };

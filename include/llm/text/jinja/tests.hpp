@@ -31,8 +31,7 @@ inline bool equal(const Value& a, const Value& b, const Site& at) {
   if (const Dict* dict = a.dict()) {
     if (dict->items().size() != b.dict()->items().size()) return false;
     return std::all_of(dict->items().begin(), dict->items().end(), [&](const auto& item) {
-      at.spend(b.dict()->cost_of(item.first));
-      const Value* other = b.dict()->find(item.first);
+      const Value* other = b.dict()->find(item.first, at);
       return other != nullptr && equal(*other, item.second, at);
     });
   }
@@ -46,11 +45,7 @@ inline bool contains(const Value& all, const Value& one, const Site& at) {
   if (all.is_undefined()) return false;
   const MarkedText* letters = one.text();
   if (all.text() != nullptr && letters != nullptr) return find_text(*all.text(), *letters, at) != std::string_view::npos;
-  if (const Dict* dict = all.dict()) {
-    if (letters == nullptr) return false;
-    at.spend(dict->cost_of(letters->bytes()));
-    return dict->find(letters->bytes()) != nullptr;
-  }
+  if (const Dict* dict = all.dict()) return letters != nullptr && dict->find(letters->bytes(), at) != nullptr;
   fail(at.line, "'in' of ", one.type_name(), " and ", all.type_name());
 }
 

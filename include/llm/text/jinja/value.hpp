@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <llm/core/error.hpp>
+#include <llm/text/jinja/budget.hpp>
 #include <llm/text/jinja/marked_text.hpp>
 #include <llm/text/jinja/syntax.hpp>
 
@@ -24,13 +25,17 @@ using List = std::vector<Value>;
 /// A dictionary in the order in which it was filled; few keys, so that looking one up is a walk.
 class Dict {
  public:
-  const Value* find(std::string_view key) const;
+  /// The value of a key, or null. A template pays for the walk first.
+  const Value* find(std::string_view key, const Site& at) const;
+  /// Sets a key, at the template's cost.
+  void set(std::string_view key, Value value, const Site& at);
+  /// The same of what the library gives a template.
   void set(std::string_view key, Value value);
-  /// What find() or set() of a key costs at most.
-  std::size_t cost_of(std::string_view key) const;
   const std::vector<std::pair<std::string, Value>>& items() const { return items_; }
 
  private:
+  std::size_t cost_of_walk(std::string_view key) const;
+
   std::vector<std::pair<std::string, Value>> items_;
 };
 
@@ -126,8 +131,9 @@ class Value {
   int depth_ = 0;  // of a list or a dictionary: how many are inside each other in it
 };
 
-inline std::size_t Dict::cost_of(std::string_view key) const { return items_.size() * (1 + key.size() / 16) / 4; }
-inline const Value* Dict::find(std::string_view key) const {
+inline std::size_t Dict::cost_of_walk(std::string_view key) const { return items_.size() * (1 + key.size() / 16) / 4; }
+inline const Value* Dict::find(std::string_view key, const Site& at) const {
+  at.spend(cost_of_walk(key));
   for (const auto& [name, value] : items_)
     if (name == key) return &value;
   return nullptr;
@@ -136,6 +142,11 @@ inline void Dict::set(std::string_view key, Value value) {
   for (auto& [name, old] : items_)
     if (name == key) return void(old = std::move(value));
   items_.emplace_back(std::string(key), std::move(value));
+}
+
+inline void Dict::set(std::string_view key, Value value, const Site& at) {
+  at.spend(64 + key.size() + cost_of_walk(key));
+  set(key, std::move(value));
 }
 
 inline Value::Value(List list) {
