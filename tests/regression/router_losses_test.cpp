@@ -51,6 +51,8 @@ double busy(const llm::LossParts& parts) {
   return std::exp(entropy);
 }
 
+double sum_of(const llm::LossParts& p) { return p.cross_entropy + p.router_aux_coef * p.router_aux + p.router_z_coef * p.router_z; }
+
 template <const Config& C>
 llm::LossParts trained(std::uint64_t seed) {
   auto model = llm::LLM<C>::random(seed);
@@ -107,8 +109,13 @@ TEST_CASE("The loss is the sum of its parts, and evaluation reports the cross-en
   const std::span<const llm::Token> some(tokens.data(), 33);
   const auto inputs = Model::Ids::from(some.first(32), {1, 32}), targets = Model::Ids::from(some.subspan(1), {1, 32});
   const double loss = model.loss(inputs, targets, {.parts = &parts}).item();
-  CHECK(loss == Approx(parts.cross_entropy + 0.05 * parts.router_aux + 1e-3 * parts.router_z).epsilon(1e-12));
+  CHECK((parts.router_aux_coef == 0.05 && parts.router_z_coef == 1e-3));
+  CHECK(loss == Approx(sum_of(parts)).epsilon(1e-12));
   CHECK(loss == model.loss(inputs, targets).item());
+  const llm::LossParts in_training = parts;
+  CHECK(model.loss(inputs, targets, {.parts = &parts, .router_losses = false}).item() == in_training.cross_entropy);
+  CHECK(sum_of(parts) == in_training.cross_entropy);
+  CHECK(parts.router_aux == in_training.router_aux);
   CHECK(llm::evaluate(model, llm::sequential_windows<llm::Reference>(some, {.batch = 1, .length = 32})) == Approx(parts.cross_entropy));
   CHECK(llm::perplexity(model, some, {.context = 33, .stride = 32}).nats == Approx(32 * parts.cross_entropy));
   // Without coefficients the parts tell what the routers do all the same.
@@ -126,7 +133,9 @@ TEST_CASE("Over batches with one denominator router losses count with the batche
   llm::LossParts a, b;
   model.loss(first, first, {.parts = &a});
   model.loss(second, second, {.parts = &b});
-  const auto routers = [](const llm::LossParts& p) { return 0.05 * p.router_aux + 1e-3 * p.router_z; };
-  const double sum = model.loss(first, first, {.denominator = 80}).item() + model.loss(second, second, {.denominator = 80}).item();
-  CHECK(sum == Approx((20 * (a.cross_entropy + routers(a)) + 60 * (b.cross_entropy + routers(b))) / 80).epsilon(1e-12));
+  const double expected = (20 * sum_of(a) + 60 * sum_of(b)) / 80;
+  const double sum = model.loss(first, first, {.denominator = 80, .parts = &a}).item() +
+                     model.loss(second, second, {.denominator = 80, .parts = &b}).item();
+  CHECK(sum == Approx(expected).epsilon(1e-12));
+  CHECK(sum_of(a) + sum_of(b) == Approx(expected).epsilon(1e-12));
 }

@@ -25,6 +25,7 @@ struct TrainingOptions {
   bool recompute = false;                // keep only each block's input and run the block again in backward
   const Documents* documents = nullptr;  // packed documents that do not see each other; see operator()
   LossParts* parts = nullptr;            // filled with what the loss is the sum of
+  bool router_losses = true;             // false: without what Config::router_losses() adds, as for validation
 
   LossOptions loss() const { return {ignore_index, denominator, chunk_bytes}; }
 };

@@ -308,7 +308,7 @@ auto LLM<C, Weights, Backend>::loss(const Ids& inputs, const Ids& targets, const
                         targets.extent(1));
   if (options.parts) *options.parts = {};
   if constexpr (C.has_experts())
-    if (router_losses || options.parts) return loss_with_routers(inputs, targets, options);
+    if ((router_losses && options.router_losses) || options.parts) return loss_with_routers(inputs, targets, options);
   return cross_entropy(inputs, targets, options, {});
 }
 
@@ -327,7 +327,7 @@ auto LLM<C, Weights, Backend>::loss_with_routers(const Ids& inputs, const Ids& t
   const auto log = RouterLog::begin<compute_t<T>, Backend>(routers, C.experts.count);
   const Loss loss = cross_entropy(inputs, targets, options, log);
   RouterLossArgs args{.routers = routers, .rows = inputs.numel(), .experts = C.experts.count};
-  if constexpr (router_losses) {
+  if (router_losses && options.router_losses) {
     double share = 1.0;
     if (options.denominator > 0)
       share = static_cast<double>(Backend::count_targets(targets.data(), targets.numel(), V, options.ignore_index)) /

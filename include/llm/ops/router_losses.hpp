@@ -8,13 +8,13 @@
 
 namespace llm {
 
-/// What a model's loss is the sum of: cross_entropy + router_aux_loss_coef * router_aux + router_z_loss_coef * router_z. With
-/// TrainingOptions::denominator the cross-entropy is divided by it, and the loss has the routers' two multiplied by counted targets /
-/// denominator; here they are the means.
+/// What a model's loss is the sum of: cross_entropy + router_aux_coef * router_aux + router_z_coef * router_z. With
+/// TrainingOptions::denominator the cross-entropy is divided by it, and the coefficients are Config's times counted targets / denominator.
 struct LossParts {
   double cross_entropy = 0;
   double router_aux = 0;  // of all routers; the number of active experts when all are used and scored alike, more when choices crowd
   double router_z = 0;    // mean square of the routers' log sum exp
+  double router_aux_coef = 0, router_z_coef = 0;  // 0 where the loss has none
   std::vector<double> expert_use;  // the share of all choices that fell on each expert, over all layers; empty without experts
 };
 
@@ -93,6 +93,8 @@ void read_parts(const RouterLog& log, const RouterLossArgs& args, LossParts& par
   const C* const losses = log.losses<C>();
   parts.router_aux = read(losses + RouterLossArgs::aux_loss);
   parts.router_z = read(losses + RouterLossArgs::z_loss);
+  parts.router_aux_coef = args.aux;
+  parts.router_z_coef = args.z;
   parts.expert_use.assign(static_cast<std::size_t>(args.experts), 0.0);
   std::vector<C> counts(parts.expert_use.size());
   double choices = 0;
@@ -129,13 +131,10 @@ namespace detail {
 /// The mean cross-entropy of a model, without what its routers add to its loss.
 template <class Model, class Ids>
 double mean_cross_entropy(const Model& model, const Ids& inputs, const Ids& targets) {
-  if constexpr (requires { requires Model::router_losses; }) {
-    LossParts parts;
-    model.loss(inputs, targets, {.parts = &parts});
-    return parts.cross_entropy;
-  } else {
+  if constexpr (requires { requires Model::router_losses; })
+    return static_cast<double>(model.loss(inputs, targets, {.router_losses = false}).item());
+  else
     return static_cast<double>(model.loss(inputs, targets).item());
-  }
 }
 }  // namespace detail
 
