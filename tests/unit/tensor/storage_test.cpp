@@ -115,6 +115,33 @@ TEST_CASE("a lasting block takes the room that others left") {
   CHECK((apart > 0 && apart < 16 << 20));
 }
 
+TEST_CASE("slabs go back in any order, each with its last part, and until then their room is not used again") {
+  if (llm::detail::checks_every_block) return;
+  auto& pool = llm::detail::Pool<Counted>::instance();
+  const int none = Counted::blocks;
+  constexpr std::size_t part = llm::detail::Slab::largest_part;
+  constexpr int parts = static_cast<int>(llm::detail::Slab::capacity / part);
+  std::vector<std::vector<llm::detail::BufferRef>> slabs(3);
+  for (auto& slab : slabs)
+    while (slab.size() < parts) slab.push_back(pool.allocate_lasting(part));
+  CHECK(Counted::blocks == none + 3);
+  const std::int64_t reserved = llm::pool_statistics<CountedBackend>().reserved;
+
+  llm::detail::BufferRef shared = slabs[1].back();
+  slabs[1].clear();
+  CHECK(Counted::blocks == none + 3);
+  auto other = pool.allocate_lasting(part);  // not in the room that the others have left
+  CHECK(Counted::blocks == none + 4);
+  shared.reset();  // the middle one of the list
+  CHECK(Counted::blocks == none + 3);
+  CHECK(llm::pool_statistics<CountedBackend>().reserved == reserved);
+  slabs[0].clear();
+  CHECK(Counted::blocks == none + 2);
+  other.reset();
+  slabs[2].clear();
+  CHECK(Counted::blocks == none);
+}
+
 TEST_CASE("without memory for a slab nothing is counted") {
   CHECK_THROWS_AS(llm::detail::Pool<Small>::instance().allocate_lasting(5000), llm::Error);
   CHECK(llm::pool_statistics<SmallBackend>().in_use == 0);
