@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include <llm/ops/linear.hpp>
 #include <llm/ops/linear_stored.hpp>
@@ -52,6 +53,42 @@ template <class T, class Backend, std::int64_t N, std::int64_t K>
 void expert_product(const StoredMatrix<N, K, Backend>& weight, const T* x, T* y, std::int64_t rows) {
   require_filled("llm::mixture(x [..., D], routing, experts)", weight);
   Backend::template linear_forward_stored<T>(x, weight.format(), weight.data(), nullptr, y, rows, N, K);
+}
+
+/// Gate and up [choices, F] of rows x [rows, D] of which each expert takes its own; z [choices, D] is room for them.
+template <class T, class Backend, class Bank>
+void gate_and_up(const T* x, const Bank& experts, const SortedChoices<Backend>& choices, T* z, T* gate, T* up) {
+  constexpr std::int64_t F = Bank::value_type::inner_width, D = Bank::value_type::width;
+  choices.gather(x, z, D);
+  choices.for_each(false, [&](std::size_t e, std::int64_t at, std::int64_t rows) {
+    const T* const from = static_cast<const T*>(z) + at * D;
+    expert_product(experts[e].gate_proj.weight, from, gate + at * F, rows);
+    expert_product(experts[e].up_proj.weight, from, up + at * F, rows);
+  });
+}
+/// The same for stored weights: products of the same rows in one call, which reads the rows once and shares out all its work. With one row,
+/// as when decoding, these are the products of all its experts.
+template <class T, class Backend, class Bank>
+void gate_and_up_stored(const T* x, const Bank& experts, const SortedChoices<Backend>& choices, T* z, T* gate, T* up) {
+  constexpr std::int64_t most = 16, F = Bank::value_type::inner_width, D = Bank::value_type::width;
+  const bool one_row = choices.count() == choices.active;
+  if (!one_row) choices.gather(x, z, D);
+  StoredProduct<T> products[most];
+  std::int64_t count = 0;
+  const auto add = [&](const auto& weight, T* y) {
+    require_filled("llm::mixture(x [..., D], routing, experts)", weight);
+    products[count++] = {weight.format(), weight.data(), nullptr, y, F};
+  };
+  const auto run = [&](const T* from, std::int64_t rows) {
+    Backend::template linear_forward_stored<T>(from, products, std::exchange(count, 0), rows, D);
+  };
+  choices.for_each(false, [&](std::size_t e, std::int64_t at, std::int64_t rows) {
+    add(experts[e].gate_proj.weight, gate + at * F);
+    add(experts[e].up_proj.weight, up + at * F);
+    if (!one_row) return run(z + at * D, rows);
+    if (count == most) run(x, 1);
+  });
+  if (count > 0) run(x, 1);
 }
 
 /// The gradient of an expert's matrix, from the rows that reached it.
@@ -159,12 +196,10 @@ Tensor<T, S, Backend> mixture(const Tensor<T, S, Backend>& x, const Routing<T, B
   const detail::SortedChoices<Backend> choices(routing);
   const std::int64_t n = choices.count();
   auto gate = Flat::empty({n * F}), up = Flat::empty({n * F}), z = Flat::empty({n * D});
-  choices.gather(x.data(), z.data(), D);
-  choices.for_each(false, [&](std::size_t e, std::int64_t at, std::int64_t count) {
-    const T* const from = std::as_const(z).data() + at * D;
-    detail::expert_product((*experts)[e].gate_proj.weight, from, gate.data() + at * F, count);
-    detail::expert_product((*experts)[e].up_proj.weight, from, up.data() + at * F, count);
-  });
+  if constexpr (Bank::value_type::trainable)
+    detail::gate_and_up(x.data(), *experts, choices, z.data(), gate.data(), up.data());
+  else
+    detail::gate_and_up_stored(x.data(), *experts, choices, z.data(), gate.data(), up.data());
   auto h = Flat::empty({n * F});
   Backend::template gated_forward<T>(Bank::value_type::gate, gate.data(), up.data(), h.data(), n * F);
   choices.for_each(false, [&](std::size_t e, std::int64_t at, std::int64_t count) {

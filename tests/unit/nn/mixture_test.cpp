@@ -1,12 +1,15 @@
 // Mixtures of experts as a layer: what each token passes, memory and bits that do not depend on routing, threads or company.
+#include <cmath>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include <llm/autograd/tape.hpp>
 #include <llm/backend/cpu/cpu.hpp>
 #include <llm/nn/mixture.hpp>
 #include <support/catch.hpp>
+#include <support/stored_rows.hpp>
 
 namespace {
 
@@ -97,6 +100,35 @@ TEMPLATE_TEST_CASE("A frozen mixture gives the numbers of the trainable one", ""
     auto layer = lively<spec_shared, float, TestType>();
     const auto x = tokens<float, TestType>(1, time);
     CHECK(frozen<spec_shared, TestType>(layer)(x).to_vector() == layer(x).to_vector());
+  }
+}
+
+TEMPLATE_TEST_CASE("One row of a stored mixture is the weighted sum of its experts'", "", llm::Reference, llm::Cpu) {
+  llm::Mixture<spec, llm::Frozen, TestType> layer;
+  layer.routed.options.active = E;  // more products than one call takes
+  layer.routed.options.normalise = false;
+  for (const llm::DType format : {llm::DType::f32, llm::DType::bf16, llm::DType::q8_0, llm::DType::q4_1}) {
+    INFO(to_string(format));
+    std::uint64_t seed = 0;
+    each_of(layer.routed, [&](auto& weight) {
+      using Matrix = std::remove_cvref_t<decltype(weight)>;
+      const llm::DType own = ++seed % 5 == 0 ? llm::DType::f16 : format;  // as files mix formats
+      weight = Matrix::from(own, llm_test::random_rows(own, Matrix::rows, Matrix::columns, seed));
+    });
+    const auto x = tokens<float, TestType>(1, 1);
+    const auto routing = llm::route(layer.routed.router(x), layer.routed.options);
+    const auto chosen = routing.experts.to_vector();
+    const auto weights = routing.weights.to_vector(), y = layer(x).to_vector();
+    std::vector<double> expected(D), size(D);
+    for (std::size_t c = 0; c < chosen.size(); ++c) {
+      const auto alone = (*layer.routed.experts)[static_cast<std::size_t>(chosen[c])](x).to_vector();
+      for (std::size_t d = 0; d < D; ++d) {
+        const double term = static_cast<double>(weights[c]) * static_cast<double>(alone[d]);
+        expected[d] += term;
+        size[d] += std::abs(term);
+      }
+    }
+    for (std::size_t d = 0; d < D; ++d) REQUIRE(std::abs(static_cast<double>(y[d]) - expected[d]) <= 1e-6 * size[d]);
   }
 }
 
