@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <llm/generate/read_prompt.hpp>
 #include <llm/generate/sequence.hpp>
 #include <llm/generate/session.hpp>
 #include <llm/generate/token_stream.hpp>
@@ -215,7 +216,7 @@ class PromptBatch {
     rows_[row].prompt.clear();  // until it has been read, the row gives nothing
     if (!whole) {
       const auto rest = std::span<const Token>(next.prompt).subspan(static_cast<std::size_t>(copies ? kept : 0));
-      next.logits = model_->last_logits(Ids::from(rest, {1, static_cast<std::int64_t>(rest.size())}), cache_, index(row));
+      next.logits = detail::read_prompt(*model_, rest, cache_, index(row));
     }
     reused_ += copies ? kept : 0;
     rows_[row] = std::move(next);

@@ -11,6 +11,7 @@
 
 #include <llm/core/error.hpp>
 #include <llm/generate/draft.hpp>
+#include <llm/generate/read_prompt.hpp>
 #include <llm/tensor/tensor.hpp>
 
 namespace llm {
@@ -84,22 +85,22 @@ class Session {
   /// The same, but for the prompt's last token, whose logits are wanted.
   std::int64_t keep_prefix(std::span<const Token> prompt) { return keep_common(prompt.first(prompt.empty() ? 0 : prompt.size() - 1)); }
 
-  /// Reads more tokens; the logits [1, V] that follow the last. What throws leaves the session as it was. `hidden`: states of all of them.
+  /// Reads more tokens, many in pieces (see positions_at_once); the logits [1, V] that follow the last. What throws leaves the session as
+  /// it was. `hidden`: states of all of them, which one pass then reads.
   LastLogits last_logits(std::span<const Token> more, detail::HiddenOf<Model>* hidden = nullptr) {
-    return reading(more, [&] {
-      if constexpr (detail::gives_hidden_states<Model>)
-        if (hidden != nullptr && !hidden->layers.empty()) return model_->last_logits(ids_, cache_, 0, hidden);
-      return model_->last_logits(ids_, cache_, 0);
-    });
+    if constexpr (detail::gives_hidden_states<Model>)
+      if (hidden != nullptr && !hidden->layers.empty())
+        return reading(more, [&] { return model_->last_logits(ids_of(more), cache_, 0, hidden); });
+    return reading(more, [&] { return detail::read_prompt(*model_, more, cache_, 0); });
   }
-  /// The same, with the logits [count, V] that follow each.
+  /// The same in one pass, with the logits [count, V] that follow each.
   LastLogits logits(std::span<const Token> more, detail::HiddenOf<Model>* hidden = nullptr) {
     using Rows = typename LastLogits::shape_type;
     const Rows rows(static_cast<std::int64_t>(more.size()));
     return reading(more, [&] {
       if constexpr (detail::gives_hidden_states<Model>)
-        if (hidden != nullptr && !hidden->layers.empty()) return (*model_)(ids_, cache_, 0, hidden).view(rows);
-      return (*model_)(ids_, cache_, 0).view(rows);
+        if (hidden != nullptr && !hidden->layers.empty()) return (*model_)(ids_of(more), cache_, 0, hidden).view(rows);
+      return (*model_)(ids_of(more), cache_, 0).view(rows);
     });
   }
 
@@ -116,11 +117,9 @@ class Session {
   }
 
  private:
+  static auto ids_of(std::span<const Token> tokens) { return Model::Ids::from(tokens, {1, static_cast<std::int64_t>(tokens.size())}); }
   template <class Read>
   LastLogits reading(std::span<const Token> more, const Read& read) {
-    const auto count = static_cast<std::int64_t>(more.size());
-    if (ids_.numel() != count) ids_ = Model::Ids::empty({1, count});
-    ids_.assign(more);
     LastLogits out = read();
     tokens_.insert(tokens_.end(), more.begin(), more.end());  // within the reserved room
     return out;
@@ -130,7 +129,6 @@ class Session {
   Cache cache_;
   Drafter drafter_;
   std::vector<Token> tokens_;
-  typename Model::Ids ids_;  // of the pass
 };
 
 template <class Model, std::integral Capacity>

@@ -35,7 +35,8 @@ struct TrainingMemory {
   friend constexpr bool operator==(const TrainingMemory&, const TrainingMemory&) = default;
 };
 
-/// Generation for `batch` sequences: a prompt of each at once into an empty cache, then steps of one token each.
+/// Generation for `batch` sequences: a prompt of each at once into an empty cache, then steps of one token each. Session and PromptBatch
+/// read one prompt at a time, a long one in pieces, of which none is longer than positions_at_once.
 struct Decoding {
   std::int64_t batch = 1;
   std::int64_t prompt = 1;    // tokens of each

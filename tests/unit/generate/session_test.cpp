@@ -131,6 +131,63 @@ TEST_CASE("After any error a session goes on from what it says it holds") {
         llm::generate_tokens(model(), prompt, {.max_new_tokens = 14, .temperature = 0}));
 }
 
+namespace {
+
+inline constexpr llm::Config long_words = [] {
+  llm::Config c = modern_words;
+  c.max_seq_len = 800;
+  return c;
+}();
+using LongModel = llm::LLM<long_words>;
+
+/// What f takes of the storage pool beyond what is in use before.
+template <class F>
+std::int64_t peak_of(const F& f) {
+  const std::int64_t before = llm::pool_statistics<llm::Cpu>().in_use;
+  llm::reset_pool_high_water<llm::Cpu>();
+  f();
+  return llm::pool_statistics<llm::Cpu>().high_water - before;
+}
+
+}  // namespace
+
+TEST_CASE("A long prompt takes no more memory beside the cache than a short one, and gives the same logits") {
+  const auto long_model = llm_test::strong<LongModel>(4);
+  const Tokens prompt = llm_test::words(3 * llm::positions_at_once - 1, 8);
+  const Tokens part(prompt.begin(), prompt.begin() + llm::positions_at_once);
+  LongModel::Cache cache;
+  const auto at_once =
+      long_model.last_logits(LongModel::Ids::from(prompt, {1, static_cast<std::int64_t>(prompt.size())}), cache).to_vector();
+
+  llm::Session session(long_model);
+  const std::int64_t least = peak_of([&] { session.last_logits(part); });
+  session.truncate(0);
+  std::vector<float> logits;
+  CHECK(peak_of([&] { logits = session.last_logits(prompt).to_vector(); }) <= least);
+  if (llm::cpu::current_isa() == llm::cpu::Isa::portable)
+    for (std::size_t i = 0; i < logits.size(); ++i) CHECK(std::abs(logits[i] - at_once[i]) <= 1e-4f * (1 + std::abs(at_once[i])));
+  else
+    CHECK(logits == at_once);
+
+  llm::PromptBatch batch(long_model, {.rows = 1});
+  batch.add(prompt, {.max_new_tokens = 1});
+  CHECK(peak_of([&] { batch.begin(); }) <= least);
+}
+
+TEST_CASE("What ends the reading of a long prompt leaves the session as it was") {
+  const auto long_model = LongModel::random(4);
+  llm::Session session(long_model, 600);
+  session.last_logits(llm_test::words(10, 1));
+  Tokens wrong = llm_test::words(580, 2);
+  wrong.back() = 99;
+  CHECK_THROWS_AS(session.last_logits(wrong), llm::ValueError);
+  CHECK(session.length() == 10);
+  CHECK(session.save().cached.length() == 10);
+  CHECK(llm_test::message_of([&] { session.last_logits(llm_test::words(591, 2)); }) ==
+        "llm::KvCache: 10 cached + 591 new positions exceed the capacity 600 (hint: allocate a larger cache)");
+  CHECK(session.save().cached.length() == 10);
+}
+
 TEST_CASE("Rows of a cache can be copied, saved and restored") {
   Model::Cache cache(3, 30);
   const auto prompt = llm_test::words(12, 5);
