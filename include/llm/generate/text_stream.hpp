@@ -13,6 +13,7 @@
 #include <llm/generate/stop.hpp>
 #include <llm/generate/token_stream.hpp>
 #include <llm/text/stream.hpp>
+#include <llm/text/tokenizer.hpp>
 
 namespace llm {
 
@@ -40,7 +41,7 @@ class TextStream {
   /// Source: a const model, or a session.
   template <class Source>
   TextStream(Source& source, const Tok& tokenizer, std::string_view prompt, const GenerateOptions& options)
-      : TextStream(source, tokenizer, std::span<const Token>(std::vector<Token>(tokenizer.encode(prompt))), options) {}
+      : TextStream(source, tokenizer, std::span<const Token>(ids_of(tokenizer, prompt)), options) {}
   /// The same of a prompt that is encoded already.
   template <class Source>
   TextStream(Source& source, const Tok& tokenizer, std::span<const Token> prompt, const GenerateOptions& options)
@@ -73,6 +74,13 @@ class TextStream {
   }
 
  private:
+  /// Of a text that goes on: without the tokens that a tokenizer may put behind one.
+  static std::vector<Token> ids_of(const Tok& tokenizer, std::string_view prompt) {
+    if constexpr (requires { tokenizer.encode(prompt, EncodeOptions{}); })
+      return tokenizer.encode(prompt, EncodeOptions{.open = true});
+    else
+      return tokenizer.encode(prompt);
+  }
   GenerateOptions of_tokens(GenerateOptions options) const {
     options.stop.strings.clear();
     const std::int64_t known = (std::min)(std::int64_t{Model::V}, std::int64_t{tokenizer_->vocab_size()});

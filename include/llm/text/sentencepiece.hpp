@@ -71,7 +71,7 @@ class SentencePieceTokenizer {
           ids.insert(ids.end(), part.begin(), part.end());
         },
         [&](std::int32_t id) { ids.push_back(id); });
-    if (options.add_special) add_ends(ids);
+    if (options.add_special) add_ends(ids, options.open);
     return ids;
   }
 
@@ -135,10 +135,10 @@ class SentencePieceTokenizer {
   void check(std::int32_t id, std::string_view function) const {
     if (id < 0 || id >= vocab_size()) throw ValueError(detail::concat(function, ": id ", id, " is outside 0 .. ", vocab_size() - 1));
   }
-  void add_ends(std::vector<std::int32_t>& ids) const {
+  void add_ends(std::vector<std::int32_t>& ids, bool open) const {
     const auto bos = bos_id(), eos = known(processor_->eos_id());
     if (options_.add_bos && bos && (ids.empty() || ids.front() != *bos)) ids.insert(ids.begin(), *bos);
-    if (options_.add_eos && eos && (ids.empty() || ids.back() != *eos)) ids.push_back(*eos);
+    if (options_.add_eos && !open && eos && (ids.empty() || ids.back() != *eos)) ids.push_back(*eos);
   }
 
   std::shared_ptr<const sentencepiece::SentencePieceProcessor> processor_;

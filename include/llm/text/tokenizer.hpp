@@ -24,6 +24,7 @@ struct EncodeOptions {
   /// Parts of the text, ascending and apart, in which nothing is special whatever it spells: what somebody else wrote. A special token
   /// that only partly lies in one is none.
   std::span<const TextRange> plain = {};
+  bool open = false;  ///< the text is to go on: add_special adds nothing behind it, such as an EOS
 };
 
 /// The least a tokenizer has: ids for a text, and the bytes of ids, which need not be whole characters for a single one.
@@ -56,8 +57,9 @@ class Tokenizer {
   requires(!std::same_as<T, Tokenizer>) Tokenizer(T tokenizer)
       : held_(std::make_shared<const Held<T>>(std::move(tokenizer))) {}  // NOLINT: a tokenizer is a Tokenizer
 
-  /// Of a model's folder, a tokenizer.json, a SentencePiece .model or a .gguf file. Defined by <llm/tokenizer.hpp>, which a program that
-  /// calls it includes. Throws FileError naming the file and the field, also for every kind of tokenizer that is not known.
+  /// Of a model's folder, a .safetensors file in it, a tokenizer.json, a SentencePiece .model or a .gguf file. Defined by
+  /// <llm/tokenizer.hpp>, which a program that calls it includes. Throws FileError naming the file and the field, also for every kind of
+  /// tokenizer that is not known.
   static inline Tokenizer from_file(const std::string& path);
 
   std::int64_t vocab_size() const { return held_->vocab_size(); }

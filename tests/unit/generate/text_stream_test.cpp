@@ -42,6 +42,15 @@ struct Bytes {
   std::string decode_one(llm::Token id) const { return std::string(1, static_cast<char>(static_cast<unsigned char>(id))); }
 };
 
+/// One that puts an end behind a text, as some models' files ask.
+struct EndedBytes : Bytes {
+  std::vector<llm::Token> encode(std::string_view text, const llm::EncodeOptions& options = {}) const {
+    auto ids = Bytes::encode(text);
+    if (options.add_special && !options.open) ids.push_back(0);
+    return ids;
+  }
+};
+
 static_assert(std::ranges::input_range<llm::TextStream<llm::Session<Reciting>, Bytes>>);
 static_assert(llm::TextTokenizer<llm::CharTokenizer>);
 static_assert(llm::TextTokenizer<llm::Tokenizer>);
@@ -60,6 +69,15 @@ TEST_CASE("Characters cut into tokens come out whole [stream]") {
   CHECK(pieces(llm::generate(model, Bytes(), "p", {.max_new_tokens = 9, .temperature = 0})) ==
         Pieces{"a", "\xE4\xB8\xAD", "\xF0\x9F\x98\x80", "z"});
   CHECK(llm::generate_text(model, Bytes(), "p", {.max_new_tokens = 9, .temperature = 0}) == "pa\xE4\xB8\xAD\xF0\x9F\x98\x80z");
+}
+
+TEST_CASE("A prompt is a text that goes on: nothing ends it [bos]") {
+  const Reciting model{"abcdef"};
+  auto stream = llm::generate(model, EndedBytes(), "xy", {.max_new_tokens = 2, .temperature = 0});
+  std::string seen;
+  for (const auto piece : stream) seen += piece;
+  CHECK(stream.tokens().prompt_size() == 2);
+  CHECK(seen == "bc");
 }
 
 TEST_CASE("What is no text becomes U+FFFD, also a character that the token limit cuts [stream]") {

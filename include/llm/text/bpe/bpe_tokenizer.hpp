@@ -86,7 +86,7 @@ class BpeTokenizer {
               on_token);
         },
         on_token);
-    if (options.add_special) end_template(ids, own);
+    if (options.add_special) end_template(ids, own, options.open);
     return ids;
   }
 
@@ -180,13 +180,13 @@ class BpeTokenizer {
     });
   }
 
-  /// Puts the tokens after the text; what the text itself begins or ends with is not there twice.
-  void end_template(std::vector<std::int32_t>& ids, std::size_t own) const {
+  /// Puts the tokens after the text, unless it is open; what the text itself begins or ends with is not there twice.
+  void end_template(std::vector<std::int32_t>& ids, std::size_t own, bool open) const {
     const auto text = ids.begin() + static_cast<std::ptrdiff_t>(own);
     const std::vector<std::int32_t>& after = parts_.after;
     const bool ends_so = ids.size() - own >= after.size() && std::equal(after.rbegin(), after.rend(), ids.rbegin());
     const bool begins_so = ids.size() - own >= own && std::equal(ids.begin(), text, text);
-    if (!ends_so) ids.insert(ids.end(), after.begin(), after.end());
+    if (!ends_so && !open) ids.insert(ids.end(), after.begin(), after.end());
     if (begins_so) ids.erase(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(own));
   }
 
