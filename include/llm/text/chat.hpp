@@ -67,9 +67,9 @@ class ChatFormat {
     } catch (const ValueError&) {
       return ends;  // what is wrong shows when a conversation is written
     }
-    const std::size_t answer = chat.text.rfind("answer");
-    if (answer == std::string::npos) return ends;
-    const std::string after = chat.text.substr(answer + std::string_view("answer").size());
+    const std::size_t end_of_answer = chat.plain.empty() ? 0 : chat.plain.back().end;  // what messages bring last
+    if (!std::string_view(chat.text).substr(0, end_of_answer).ends_with("answer")) return ends;
+    const std::string after = chat.text.substr(end_of_answer);
     std::vector<std::int32_t> ids;
     try {
       ids = tokenizer_.encode(after, {.add_special = false});
