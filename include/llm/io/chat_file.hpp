@@ -82,8 +82,9 @@ inline void set_gguf_chat_template(GgufMetadata& out, const std::string& folder)
   if (auto found = read_chat_template(folder)) out.set(std::string(detail::chat_file::gguf_key), *std::move(found));
 }
 
-/// The tokenizer and the chat template of a model, from its folder or .gguf file. `name`: one of known_chat_templates() instead, or a
-/// .jinja file. Throws FileError when the model has no template, or one that uses what is not known; ValueError for an unknown name.
+/// The tokenizer and the chat template of a model, from its folder, a .safetensors file in it, or its .gguf file. `name`: one of
+/// known_chat_templates() instead, or a .jinja file. Throws FileError when the model has no template, or one that uses what is not known;
+/// ValueError for an unknown name.
 inline ChatFormat load_chat_format(const std::string& path, const std::string& name = "") {
   Tokenizer tokenizer = Tokenizer::from_file(path);
   if (!name.empty() && !name.ends_with(".jinja")) return ChatFormat(std::move(tokenizer), ChatTemplate::named(name));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <llm/core/error.hpp>
+#include <llm/detail/os_file.hpp>
 #include <llm/io/gguf_reader.hpp>
 #include <llm/io/tokenizer_gguf.hpp>
 #include <llm/io/tokenizer_json.hpp>
@@ -36,16 +37,18 @@ inline std::pair<BpeParts, std::string> read_folder(const std::string& folder) {
 inline std::pair<BpeParts, std::string> read_parts(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return read_folder(path);
+  if (path.ends_with(".safetensors")) return read_folder(os::folder_of(path));
   if (path.ends_with(".json")) return {read_tokenizer_json(path), path};
   if (path.ends_with(".model")) return {read_sentencepiece(path), path};
-  throw FileError(concat("llm::Tokenizer: ", path, ": is no folder, and its name ends in none of .json, .model and .gguf"));
+  throw FileError(concat("llm::Tokenizer: ", path, ": is no folder, and its name ends in none of .json, .model, .gguf and .safetensors"));
 }
 
 }  // namespace detail::tokenizer_json
 
 /// The tokenizer of a Hugging Face folder (tokenizer.json, else tokenizer.model; tokenizer_config.json, added_tokens.json,
-/// generation_config.json and config.json beside it say which tokens begin and end a text and which were added), of a tokenizer.json or a
-/// SentencePiece .model file alone, or of a .gguf file. Throws FileError naming file and field.
+/// generation_config.json and config.json beside it say which tokens begin and end a text and which were added) or of the one that a
+/// .safetensors file lies in, of a tokenizer.json or a SentencePiece .model file alone, or of a .gguf file. Throws FileError naming file
+/// and field.
 inline Tokenizer load_tokenizer(const std::string& path) {
   if (path.ends_with(".gguf")) return read_gguf_tokenizer(GgufFile::open(path));
   auto [parts, file] = detail::tokenizer_json::read_parts(path);

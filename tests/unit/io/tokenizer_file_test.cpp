@@ -22,6 +22,8 @@ TEST_CASE("a tokenizer is found in a folder, as a tokenizer.json and in a GGUF f
   CHECK(Tokenizer::from_file(goldens + "tok_gpt2").vocab_size() == 500);
   CHECK(Tokenizer::from_file(goldens + "tok_gpt2/tokenizer.json").vocab_size() == 500);
   CHECK(Tokenizer::from_file(goldens + "tiny.gguf").vocab_size() == 500);
+  // A model's weights by their file: the tokenizer beside them, as its config.json and generation_config.json are.
+  CHECK(Tokenizer::from_file(goldens + "tok_gpt2/model.safetensors").vocab_size() == 500);
 }
 
 TEST_CASE("the files beside tokenizer.json say which tokens begin and end a text [bos]") {
@@ -134,7 +136,7 @@ TEST_CASE("where there is no tokenizer, the error says what was looked for") {
   write_file(folder / "tokenizer.model", "x");
   CHECK_THROWS_WITH(Tokenizer::from_file(folder.path()), says("tokenizer.model: no SentencePiece model"));
   CHECK_THROWS_WITH(Tokenizer::from_file(folder / "tokenizer.model"), says("tokenizer.model: no SentencePiece model"));
-  CHECK_THROWS_WITH(Tokenizer::from_file(folder / "tokenizer.txt"), says("its name ends in none of .json, .model and .gguf"));
+  CHECK_THROWS_WITH(Tokenizer::from_file(folder / "tokenizer.txt"), says("its name ends in none of .json, .model, .gguf and .safetensors"));
   CHECK_THROWS_AS(Tokenizer::from_file(folder / "none.json"), llm::FileError);
   CHECK_THROWS_AS(Tokenizer::from_file(folder / "none.gguf"), llm::FileError);
   write_file(folder / "tokenizer.json", "{}");
