@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   CLI::App app("Measures how well a published model predicts a text.");
   app.add_option("model", o.model, "a .gguf file or a Hugging Face folder")->required();
   app.add_option("text", o.text, "the text file")->required();
-  app.add_option("--context", o.context, "tokens of a window");
+  app.add_option("--context", o.context, "tokens of a window; without it 512, or as many as the model takes");
   app.add_option("--stride", o.stride, "from one window to the next; half the context without it");
   app.add_flag("--separate", o.separate, "windows one behind the other whose second half counts, as llama.cpp takes them");
   app.add_flag("--special", o.special, "special tokens that the text spells are tokens; without it letters like any other");

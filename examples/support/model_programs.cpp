@@ -83,11 +83,13 @@ void set_variables(llm::ChatOptions& options, const std::vector<std::string>& va
 }
 
 /// Separate windows begin with the model's BOS, if it expects one.
-llm::PerplexityOptions windows_of(const PerplexityJob& o, const llm::Tokenizer& tokenizer, const std::vector<llm::Token>& ids) {
-  if (!o.separate) return {.context = o.context, .stride = o.stride == 0 ? (o.context + 1) / 2 : o.stride};
+llm::PerplexityOptions windows_of(const PerplexityJob& o, std::int64_t max_seq_len, const llm::Tokenizer& tokenizer,
+                                  const std::vector<llm::Token>& ids) {
+  const std::int64_t context = o.context == 0 ? (std::min)(std::int64_t{512}, max_seq_len) : o.context;
+  if (!o.separate) return {.context = context, .stride = o.stride == 0 ? (context + 1) / 2 : o.stride};
   const auto bos = tokenizer.bos_id();
   const bool expects = bos && !ids.empty() && ids.front() == *bos;
-  return llm::PerplexityOptions::separate(o.context, expects ? bos : std::nullopt);
+  return llm::PerplexityOptions::separate(context, expects ? bos : std::nullopt);
 }
 
 template <const llm::Config& C>
@@ -99,7 +101,7 @@ void measure(const PerplexityJob& o, std::string_view name) {
   std::printf("%s, %zu tokens\n", std::string(name).c_str(), ids.size());
   const bool terminal = is_terminal(stdout);
   const Stopwatch clock;
-  const auto result = llm::perplexity(model, ids, windows_of(o, tokenizer, ids), [&](const llm::Perplexity& so_far) {
+  const auto result = llm::perplexity(model, ids, windows_of(o, C.max_seq_len, tokenizer, ids), [&](const llm::Perplexity& so_far) {
     if (!terminal) return;
     std::printf("\r\033[K%lld windows, perplexity %.4f", static_cast<long long>(so_far.windows), so_far.perplexity());
     std::fflush(stdout);

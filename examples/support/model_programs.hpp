@@ -31,7 +31,7 @@ bool run(const ChatJob& job);
 
 struct PerplexityJob {
   std::string model, text;
-  std::int64_t context = 512, stride = 0, most = 0;  // 0: half the context, all tokens
+  std::int64_t context = 0, stride = 0, most = 0;  // 0: 512 or max_seq_len, half the context, all tokens
   bool separate = false, special = false;
   int threads = 0;
 };
