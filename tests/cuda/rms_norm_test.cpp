@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <support/catch.hpp>
+#include <support/same_bits.hpp>
 #include <type_traits>
 #include <vector>
 
@@ -22,6 +22,7 @@ namespace {
 using llm::bf16;
 using llm::Cuda;
 using llm::Rounding;
+using llm_test::same_bits;
 
 // The signatures of the backend concept.
 template <class B, class T>
@@ -121,11 +122,6 @@ void check_close(const std::vector<T>& found, const std::vector<U>& expected, do
     if (!(difference <= tolerance<T> * std::fabs(e) + sum_tolerance<T> * term)) ++wrong;
   }
   CHECK(wrong == 0);
-}
-
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 struct Sizes {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdlib>
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include <llm/io/tensor_check.hpp>
 #include <llm/model.hpp>
 #include <llm/train/checkpoint.hpp>
+#include <support/same_bits.hpp>
 #include <support/temporary_folder.hpp>
 #include <support/training.hpp>
 
@@ -21,11 +21,6 @@ namespace llm_test {
 
 inline constexpr llm::Config fuzzed_checkpoint{
     .vocab_size = 5, .d_model = 4, .n_layers = 1, .n_heads = 2, .n_kv_heads = 1, .ffn_dim = 3, .max_seq_len = 8, .tie_embeddings = true};
-
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
-}
 
 /// Files of whatever config: opened, compared with it and written as GGUF, or refused.
 inline void use_as_files(const TemporaryFolder& folder) try {

@@ -1,6 +1,7 @@
 // Published files, loaded, against Hugging Face transformers: every layer, the logits and the greedy tokens.
 #include <llm/io/load.hpp>
 
+#include <support/exact_activations.hpp>
 #include <support/golden_directory.hpp>
 
 using namespace llm_test;
@@ -8,17 +9,9 @@ using namespace llm_test;
 namespace {
 
 /// Frozen and trainable, in the file's convention of RoPE and in the other one.
-/// Goldens are computed in f32 throughout.
-struct ExactActivations {
-  ExactActivations() { llm::set_f32_activations(true); }
-  ExactActivations(const ExactActivations&) = delete;
-  ExactActivations& operator=(const ExactActivations&) = delete;
-  ~ExactActivations() { llm::set_f32_activations(false); }
-};
-
 template <const llm::Config& C>
 void check_all(const std::string& directory) {
-  const ExactActivations exact;
+  const ExactActivations exact;  // goldens are computed in f32 throughout
   INFO(directory);
   const std::string path = golden_path(directory);
   check_directory(llm::load<C>(path), directory);

@@ -16,8 +16,10 @@
 #include <llm/model.hpp>
 
 #include <support/catch.hpp>
+#include <support/exact_activations.hpp>
 
 using Ids = std::vector<llm::Token>;
+using llm_test::ExactActivations;
 using Model = llm::LLM<llm::configs::smollm2_135m, llm::Frozen>;
 
 namespace {
@@ -61,12 +63,6 @@ bool has_model() {
   std::puts("skipped: there is no " LLM_TEST_REAL_MODEL);
   return false;
 }
-
-/// Products with activations as they are while it lives.
-struct ExactActivations {
-  ExactActivations() { llm::set_f32_activations(true); }
-  ~ExactActivations() { llm::set_f32_activations(false); }
-};
 
 /// The logits after the prompt and then `more`, which are read one by one, as they are decoded.
 std::vector<float> logits_after(const Model& model, const Ids& prompt, const Ids& more = {}) {

@@ -11,12 +11,14 @@
 #include <type_traits>
 #include <vector>
 
-#include <llm/core/quant_encode.hpp>
 #include <llm/core/rng.hpp>
-#include <llm/model/freeze.hpp>
 #include <support/catch.hpp>
+#include <support/encoded_model.hpp>
+#include <support/same_bits.hpp>
 
 namespace {
+
+using llm_test::same_bits;
 
 inline constexpr llm::Config modern{.vocab_size = 61,
                                     .d_model = 64,
@@ -73,24 +75,11 @@ inline constexpr llm::Config mixed = [] {
 /// A frozen model whose matrices are stored in many formats.
 template <const llm::Config& C>
 llm::LLM<C, llm::Frozen> make_frozen(std::uint64_t seed) {
-  const auto from = llm::LLM<C>::random(seed);
-  auto model = llm::freeze(from);
   using enum llm::DType;
   constexpr bool large = C.d_model % 256 == 0;
   constexpr std::array formats{large ? q4_k : q8_0, large ? q6_k : q4_1, large ? q2_k : q4_0, bf16,
                                large ? q5_k : f16,  large ? q3_k : q5_1, large ? q5_0 : f32};
-  std::vector<std::vector<float>> values;
-  from.for_each_parameter([&](const auto& p) { values.push_back(p.tensor().to_vector()); });
-  std::size_t at = 0;
-  model.for_each_parameter([&](auto& p) {
-    const auto& floats = values[at];
-    const llm::DType format = p.shape().size() == 2 ? formats[at % formats.size()] : llm::DType::f32;
-    std::vector<std::byte> bytes(static_cast<std::size_t>(llm::storage_bytes(format, static_cast<std::int64_t>(floats.size()))));
-    llm::quantize_row(format, floats.data(), bytes.data(), static_cast<std::int64_t>(floats.size()));
-    p.assign(format, bytes);
-    ++at;
-  });
-  return model;
+  return llm_test::encoded(llm::LLM<C>::random(seed), [&](std::size_t at) { return formats[at % formats.size()]; });
 }
 
 template <class Model>
@@ -122,11 +111,6 @@ auto in_chunks(const Model& model, const std::vector<llm::Token>& ids, std::size
     out.insert(out.end(), logits.begin(), logits.end());
   }
   return out;
-}
-
-template <class A>
-bool same_bits(const A& a, const A& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0;
 }
 
 /// Between results that are equal but for rounding; where activations are rounded to int8, one that is so by another step has an effect.

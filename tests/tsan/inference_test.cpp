@@ -1,17 +1,16 @@
 // One frozen model, weights in block formats and a mixture of experts, that sessions, drafters and a batch of several threads share; meant
 // for the thread sanitizer.
 #include <support/catch.hpp>
+#include <support/encoded_model.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
+#include <iterator>
 #include <thread>
 #include <vector>
 
-#include <llm/core/quant_encode.hpp>
 #include <llm/model.hpp>
-#include <llm/model/freeze.hpp>
 
 namespace {
 
@@ -30,24 +29,8 @@ using Model = llm::LLM<sparse, llm::Frozen>;
 
 /// Matrices in one block format after another, vectors in f32.
 Model make_model() {
-  const auto from = llm::LLM<sparse>::random(3);
-  auto model = llm::freeze(from);
-  std::vector<std::vector<float>> values;
-  from.for_each_parameter([&](const auto& p) { values.push_back(p.tensor().to_vector()); });
   constexpr llm::DType formats[] = {llm::DType::q4_0, llm::DType::q8_0, llm::DType::q4_k, llm::DType::q6_k};
-  std::size_t at = 0;
-  model.for_each_parameter([&](auto& p) {
-    const std::vector<float>& floats = values[at];
-    if (p.shape().size() == 2) {
-      const llm::DType format = formats[at % std::size(formats)];
-      const auto count = static_cast<std::int64_t>(floats.size());
-      std::vector<std::byte> bytes(static_cast<std::size_t>(llm::storage_bytes(format, count)));
-      llm::quantize_row(format, floats.data(), bytes.data(), count);
-      p.assign(format, bytes);
-    }
-    ++at;
-  });
-  return model;
+  return llm_test::encoded(llm::LLM<sparse>::random(3), [&](std::size_t at) { return formats[at % std::size(formats)]; });
 }
 
 Tokens prompt(std::size_t i) {

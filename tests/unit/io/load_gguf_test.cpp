@@ -1,11 +1,11 @@
 // Through a directory and GGUF and back: the rows of q and k by their numbers of heads [rope_gqa_perm].
-#include <llm/core/quant_encode.hpp>
 #include <llm/io/gguf_model_writer.hpp>
 #include <llm/io/load.hpp>
 #include <llm/io/save_hf.hpp>
 
 #include <llm/model.hpp>
 #include <support/catch.hpp>
+#include <support/encoded_model.hpp>
 #include <support/temporary_folder.hpp>
 
 using namespace llm_test;
@@ -42,16 +42,6 @@ TEST_CASE("The way through a directory and GGUF changes no element, in blocks ne
 
   // Encoded before rows change places or after: the same blocks.
   to_gguf(folder / "model", folder / "q8.gguf", {.format = [](const auto&, llm::DType) { return llm::DType::q8_0; }});
-  auto encoded = llm::LLM<grouped, llm::Frozen>::uninitialised();
-  std::vector<std::vector<float>> values;
-  model.for_each_parameter([&](const auto& p) { values.push_back(p.tensor().to_vector()); });
-  std::size_t at = 0;
-  encoded.for_each_parameter([&](auto& p) {
-    const std::vector<float>& from = values[at++];
-    std::vector<std::byte> bytes(p.is_matrix() ? static_cast<std::size_t>(llm::storage_bytes(llm::DType::q8_0, p.numel())) : 0);
-    if (!p.is_matrix()) return p.assign(llm::DType::f32, std::as_bytes(std::span(from)));
-    llm::quantize_row(llm::DType::q8_0, from.data(), bytes.data(), p.numel());
-    p.assign(llm::DType::q8_0, bytes);
-  });
+  const auto encoded = llm_test::encoded(model, [](std::size_t) { return llm::DType::q8_0; });
   CHECK(elements(llm::load<grouped>(folder / "q8.gguf")) == elements(encoded));
 }

@@ -8,6 +8,7 @@
 #include <llm/autograd/tape.hpp>
 #include <llm/model.hpp>
 #include <llm/train/adamw.hpp>
+#include <support/exact_activations.hpp>
 #include <support/golden_directory.hpp>
 #include <support/temporary_folder.hpp>
 
@@ -126,9 +127,8 @@ TEST_CASE("Quantised matrices are decoded; the element type is the model's own o
   const auto again = llm::load<tiny_gguf>(folder / "f32");
   check_same_parameters(model, again);
   const auto ids = decltype(model)::Ids::from({1, 2, 3}, {1, 3});
-  llm::set_f32_activations(true);
+  const llm_test::ExactActivations exact;
   const auto a = model(ids).to_vector(), b = again(ids).to_vector();
-  llm::set_f32_activations(false);
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-4f);
 
   const auto format_of = [](const auto& m) {

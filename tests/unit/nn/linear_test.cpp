@@ -8,6 +8,7 @@
 #include <llm/core/quant_encode.hpp>
 #include <llm/nn/linear.hpp>
 #include <support/catch.hpp>
+#include <support/exact_activations.hpp>
 
 namespace {
 
@@ -75,7 +76,7 @@ void check(const std::vector<float>& got, const std::vector<double>& want) {
 TEMPLATE_TEST_CASE("A frozen layer in any format is the product with its decoded weights", "", llm::Reference, llm::Cpu) {
   using B = TestType;
   const auto weights = normals(N * K, 0), bias = normals(N, 1);
-  llm::set_f32_activations(true);
+  const llm_test::ExactActivations exact;
   for (const auto format : {llm::DType::f32, llm::DType::bf16, llm::DType::f16, llm::DType::q8_0})
     for (const std::int64_t time : {1, 3, 40}) {
       INFO(llm::to_string(format) << ", " << time << " rows");
@@ -86,7 +87,6 @@ TEMPLATE_TEST_CASE("A frozen layer in any format is the product with its decoded
       llm::Linear<K, N, true, llm::Frozen, B> biased{plain.weight, llm::Tensor<float, llm::Shape<N>, B>::from(bias)};
       check(biased(X<B>::from(x, {2, time})).to_vector(), expected(format, stored, x, bias));
     }
-  llm::set_f32_activations(false);
 }
 
 TEST_CASE("A frozen layer records nothing") {

@@ -1,28 +1,24 @@
 // Checkpoints: exact resuming, refusal of what does not fit, and nothing changed by a refusal.
 #include <llm/train/checkpoint.hpp>
 
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
 #include <support/catch.hpp>
+#include <support/same_bits.hpp>
 #include <support/temporary_folder.hpp>
 #include <support/training.hpp>
 
 using llm_test::all_moments;
 using llm_test::all_weights;
+using llm_test::same_bits;
 using llm_test::TemporaryFolder;
 using llm_test::tiny;
 using llm_test::Training;
 
 using Tiny = llm::LLM<tiny>;
-
-template <class T>
-static bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
-}
 
 TEMPLATE_TEST_CASE("10 + 10 steps are 20 steps, bit for bit [resume]", "", float, double, llm::bf16) {
   using Model = llm::LLM<tiny, llm::Trainable<TestType>>;
