@@ -13,21 +13,25 @@ diagnostic. With it there must be exactly one error, whose sentence ends within 
 that sentence; the others may match its notes. Source excerpts, paths and line numbers are not matched, so a number counts only when the
 compiler says it.
 
-The right twins of all cases are compiled in one file, each in a namespace of its own behind the headers of all: the headers are most of the
-work. What they say there, if anything, is of no account: then each is compiled by itself.
+The headers are most of the work. So what several cases begin with is precompiled, and the right twins of those that include the same are
+compiled in one file, each in a namespace of its own. What is said there, if anything, is of no account: then each is compiled by itself, as a user would.
 
 Exit status: 0 all right, 1 a case failed, 77 nothing to do (no such compiler, no case for it).
 """
 import argparse
+import collections
+import itertools
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow"]
 FIRST_LINES = 12
+ENOUGH_CASES = 4  # so many share what is precompiled for them
 SKIPPED = 77
 
 
@@ -36,14 +40,17 @@ def family(compiler):
     return "nvcc" if name.startswith("nvcc") else "clang" if name.startswith("clang") else "gcc"
 
 
+def folders(includes):
+    return [word for path in includes for word in ("-isystem" if "eigen" in path else "-I", path)]
+
+
 def command(compiler, source, includes, codegen, must_fail, scratch):
     if family(compiler) == "nvcc":
         line = [compiler, "-std=c++20", "-x", "cu", "--cuda", "-o", str(Path(scratch) / "out.ii")]
     else:
         line = [compiler, "-std=c++20", *WARNINGS]
         line += ["-c", "-o", str(Path(scratch) / "out.o")] if codegen else ["-fsyntax-only"]
-    for path in includes:
-        line += ["-isystem" if "eigen" in path else "-I", path]
+    line += folders(includes)
     if must_fail:
         line.append("-DLLM_MUST_FAIL")
     return line + [str(source)]
@@ -81,11 +88,27 @@ def parse(source):
     return expects, bool(re.search(r"^// nvcc: yes$", text, re.M)), bool(re.search(r"^// codegen: yes$", text, re.M))
 
 
-def compile_file(compiler, source, includes, codegen, must_fail):
-    with tempfile.TemporaryDirectory() as scratch:
-        done = subprocess.run(command(compiler, source, includes, codegen, must_fail, scratch), stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+def run(line):
+    done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
     return done.returncode, done.stdout
+
+
+def compile_file(compiler, source, includes, codegen, must_fail, prelude=()):
+    with tempfile.TemporaryDirectory() as scratch:
+        return run(command(compiler, source, includes, codegen, must_fail, scratch) + list(prelude))
+
+
+@contextmanager
+def precompiled(compiler, headers, includes):
+    """The options that give a program its #include lines compiled once; none where the compiler has something to say of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        header = Path(folder) / "headers.hpp"
+        header.write_text("".join(f"{line}\n" for line in headers or ()), encoding="utf-8")
+        kind = family(compiler)
+        made = f"{header}.{'gch' if kind == 'gcc' else 'pch'}"
+        use = ["-include", str(header)] if kind == "gcc" else ["-include-pch", made]
+        line = [compiler, "-std=c++20", *WARNINGS, *folders(includes), "-x", "c++-header", str(header), "-o", made]
+        yield use if headers and kind != "nvcc" and run(line) == (0, "") else []
 
 
 INCLUDE = re.compile(r"^#include <.+>$", re.M)
@@ -111,32 +134,34 @@ def twins_together(sources, includes):
     return "\n".join(lines) + "\n"
 
 
-def right_together(compiler, sources, includes):
-    """Those of the cases whose right twins are known to compile without any diagnostic."""
-    groups, right = {}, set()
+def groups_of(sources):
+    """The cases by what they include."""
+    groups = {}
     for source in sources:
         groups.setdefault(includes_of(source), []).append(source)
-    for headers, together in groups.items():
-        if headers is None or len(together) < 2:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            program = Path(folder) / "twins.cpp"
-            program.write_text(twins_together(together, headers), encoding="utf-8")
-            status, output = compile_file(compiler, program, includes, codegen=False, must_fail=False)
-        if status == 0 and not output.strip():
-            right.update(together)
-    return right
+    return groups
 
 
-def check(compiler, source, includes, expects, codegen, twin_is_right=False):
+def right_together(compiler, headers, sources, includes, prelude=()):
+    """Those of the cases, which include the same, whose right twins are known to compile without any diagnostic."""
+    if headers is None or len(sources) < 2:
+        return set()
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "twins.cpp"
+        program.write_text(twins_together(sources, headers), encoding="utf-8")
+        said = compile_file(compiler, program, includes, codegen=False, must_fail=False, prelude=prelude)
+    return set(sources) if said == (0, "") else set()
+
+
+def check(compiler, source, includes, expects, codegen, twin_is_right=False, prelude=()):
     """Returns a list of complaints, empty when the case holds."""
     kind = family(compiler)
     if not twin_is_right:
-        status, output = compile_file(compiler, source, includes, codegen, must_fail=False)
+        status, output = compile_file(compiler, source, includes, codegen, must_fail=False, prelude=prelude)
         if status != 0 or output.strip():
             return [f"the right twin gives diagnostics:\n{output}"]
 
-    status, output = compile_file(compiler, source, includes, codegen, must_fail=True)
+    status, output = compile_file(compiler, source, includes, codegen, must_fail=True, prelude=prelude)
     if status == 0:
         return ["the wrong program compiles"]
     lines = output.splitlines()
@@ -156,6 +181,34 @@ def check(compiler, source, includes, expects, codegen, twin_is_right=False):
     if complaints:
         complaints.append(f"the compiler said:\n{output}")
     return complaints
+
+
+def shared_beginnings(groups):
+    """For what each group includes, as much of its beginning as is worth precompiling."""
+    cases = collections.Counter()
+    for headers, together in groups.items():
+        for n in range(1, len(headers or ()) + 1):
+            cases[headers[:n]] += len(together)
+    return {headers: max((headers[:n] for n in range(len(headers or ()) + 1) if n == 0 or cases[headers[:n]] >= ENOUGH_CASES), key=len)
+            for headers in groups if headers is not None}
+
+
+def check_all(compiler, cases, includes):
+    """Each of the cases, and its complaints."""
+    groups = groups_of(cases)
+    beginnings, preludes = shared_beginnings(groups), {}
+    with ExitStack() as folders_of_preludes:
+        for headers, together in groups.items():
+            beginning = beginnings.get(headers)
+            if beginning not in preludes:
+                preludes[beginning] = folders_of_preludes.enter_context(precompiled(compiler, beginning, includes))
+            prelude = preludes[beginning]
+            right = right_together(compiler, headers, together, includes, prelude)
+            for source in together:
+                complaints = check(compiler, source, includes, *cases[source], source in right, prelude)
+                if complaints and (prelude or source in right):
+                    complaints = check(compiler, source, includes, *cases[source])
+                yield source, complaints
 
 
 def main():
@@ -178,10 +231,8 @@ def main():
         else:
             if family(options.compiler) != "nvcc" or with_nvcc:
                 cases[source] = expects, codegen
-    right = right_together(options.compiler, list(cases), options.includes)
     ran = failed = 0
-    for source in [source for source in sources if source in wrong or source in cases]:
-        complaints = wrong.get(source) or check(options.compiler, source, options.includes, *cases[source], source in right)
+    for source, complaints in itertools.chain(wrong.items(), check_all(options.compiler, cases, options.includes)):
         ran += 1
         failed += bool(complaints)
         print(f"{'FAILED' if complaints else 'ok    '} {source}", flush=True)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """check.py itself: what it accepts and each reason for which it complains."""
+import shutil
 import tempfile
 import unittest
 import unittest.mock
@@ -93,7 +94,8 @@ class CheckTest(unittest.TestCase):
             sources = [Path(folder) / f"{i}.cpp" for i in range(len(texts))]
             for source, text in zip(sources, texts):
                 source.write_text(text, encoding="utf-8")
-            return {int(source.stem) for source in check.right_together("g++", sources, [])}
+            return {int(source.stem) for headers, together in check.groups_of(sources).items()
+                    for source in check.right_together("g++", headers, together, [])}
 
     def test_twins_of_one_name_compile_together(self):
         self.assertEqual(self.right_together([CASE, CASE, CASE]), {0, 1, 2})
@@ -113,6 +115,36 @@ class CheckTest(unittest.TestCase):
 
     def test_macros_and_generated_code_stay_apart(self):
         self.assertEqual(self.right_together([CASE, CASE, "#define A\n" + CASE, "// codegen: yes\n" + CASE]), {0, 1})
+
+    def with_header(self, header, text, compiler="g++"):
+        """Whether the header is precompiled, and the complaints about a case that includes it."""
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "a.hpp").write_text("#pragma once\n" + header, encoding="utf-8")
+            source = Path(folder) / "case.cpp"
+            source.write_text(HEADER + "#include <a.hpp>\n" + text, encoding="utf-8")
+            expects, _, codegen = check.parse(source)
+            headers, = check.groups_of([source])
+            with check.precompiled(compiler, headers, [folder]) as prelude:
+                used = bool(prelude)
+            with unittest.mock.patch.object(check, "ENOUGH_CASES", 1):
+                (_, complaints), = check.check_all(compiler, {source: (expects, codegen)}, [folder])
+            return used, "\n".join(complaints)
+
+    def test_what_enough_cases_begin_with_is_precompiled(self):
+        groups = {("a", "b"): [1, 2, 3, 4], ("a", "c"): [5], ("d",): [6], None: [7]}
+        self.assertEqual(check.shared_beginnings(groups), {("a", "b"): ("a", "b"), ("a", "c"): ("a",), ("d",): ()})
+
+    def test_precompiled_headers_say_the_same(self):
+        body = CASE.replace(HEADER, "").replace(RULE, "")
+        for compiler in ("g++", "clang++-14", "clang++-19"):
+            if shutil.which(compiler):
+                self.assertEqual(self.with_header(RULE, body, compiler), (True, ""))
+                self.assertIn("the wrong program compiles", self.with_header(RULE, body.replace("48", "32"), compiler)[1])
+
+    def test_a_header_with_a_warning_is_not_precompiled(self):
+        used, complaints = self.with_header(RULE + "inline int g(int unused) { return 1; }\n", CASE.replace(HEADER, "").replace(RULE, ""))
+        self.assertFalse(used)
+        self.assertIn("the right twin gives diagnostics", complaints)
 
 
 if __name__ == "__main__":
