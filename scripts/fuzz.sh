@@ -36,7 +36,7 @@ fuzz() {
   mkdir -p "$out/corpus"
   # How deep the stack is depends on where it begins, which the system draws by lot.
   [ -n "$seconds" ] || coverage=(-fno-sanitize-coverage=stack-depth)
-  "$compiler" -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all "${coverage[@]}" -Iinclude -Itests \
+  "$compiler" -std=c++20 -gline-tables-only -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all "${coverage[@]}" -Iinclude -Itests \
     -isystem /usr/include/eigen3 '-DLLM_TEST_DATA="tests/data"' "tests/fuzz/${name}_fuzz.cpp" -lpcre2-8 -lutf8proc -o "$out/fuzz" >"$out/log" 2>&1 || return 1
   plan "$name" "$out"
   "$out/fuzz" -max_len=16384 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 -artifact_prefix="$out/" "${plan[@]}" \
