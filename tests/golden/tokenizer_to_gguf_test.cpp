@@ -154,6 +154,18 @@ TEST_CASE("how an added token is looked for is kept or refused") {
   CHECK(second("x<").find("overlaps") != std::string::npos);
 }
 
+TEST_CASE("tens of thousands of added tokens go into a GGUF file, some looked for before the others") {
+  auto json = llm_test::tokenizer_json();
+  for (int i = 0; i < 70'000; ++i)
+    json["added_tokens"].push_back(
+        {{"id", 262 + i}, {"content", "<|s_" + std::to_string(i) + "|>"}, {"normalized", i % 50 != 0}, {"special", i % 2 == 0}});
+  const auto before = llm_test::tokenizer_of(json.dump());
+  const auto keys = llm::to_gguf(before);
+  const auto after = llm::make_tokenizer(keys.view());
+  const std::string text = "hello<|s_69999|><|s_50|>he<|s_49|><|s_70000|>";
+  CHECK(after.encode(text) == before.encode(text));
+}
+
 TEST_CASE("merges that scores cannot say are refused; what no merge leads to stays out of reach [spm]") {
   const auto merges_without = [](const std::string& which) {
     return gguf_refusal(changed_spm([&](Json& json) {

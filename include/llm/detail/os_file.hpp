@@ -1,6 +1,7 @@
 // The operating system's file calls that the C++ library lacks: mapping, flushing to the disk, locking, atomic replacement.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -71,6 +72,7 @@ inline Mapping map_file(const std::string& path) {
 }
 inline void unmap_file(const Mapping& mapping) noexcept { delete[] mapping.data; }
 inline void release_pages(const std::byte*, std::size_t) noexcept {}
+inline void map_in_small_parts(const std::byte*, std::size_t) noexcept {}
 
 inline int open_locked(const std::string& path) {
   int fd = -1;
@@ -135,6 +137,21 @@ inline void release_pages(const std::byte* data, std::size_t size) noexcept {
   const auto first = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
   const auto last = (reinterpret_cast<std::uintptr_t>(data) + size) / page * page;
   if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+/// Lets a mapped stretch come into memory in small parts. Linux maps whole runs of pages, of up to some MiB, when one of them is touched,
+/// but none that goes beyond an area of equal settings: every second part gets another one, which matters to core dumps alone.
+inline void map_in_small_parts(const std::byte* data, std::size_t size) noexcept {
+#if defined(MADV_DONTDUMP)
+  constexpr std::size_t smallest = std::size_t{1} << 18, most_parts = 2048;  // systems limit how many areas there are
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t part = ((std::max)(smallest, size / most_parts) + page - 1) / page * page;
+  const auto first = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
+  const auto last = (reinterpret_cast<std::uintptr_t>(data) + size) / page * page;
+  for (std::uintptr_t at = first; at + part <= last; at += 2 * part) ::madvise(reinterpret_cast<void*>(at), part, MADV_DONTDUMP);
+#else
+  static_cast<void>(data), static_cast<void>(size);
+#endif
 }
 
 /// Whether the open file is still the one that `path` names.

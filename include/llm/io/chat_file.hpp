@@ -2,11 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -16,6 +14,7 @@
 #include <llm/io/gguf_reader.hpp>
 #include <llm/io/json_document.hpp>
 #include <llm/io/mapped_file.hpp>
+#include <llm/io/paths.hpp>
 #include <llm/io/tokenizer_file.hpp>
 #include <llm/text/chat.hpp>
 
@@ -37,11 +36,10 @@ inline std::string text_of(const std::string& path) {
 
 /// Of a JSON object: "chat_template" is the template, or a list of named ones, of which "default" counts.
 inline std::optional<std::string> field_of(const std::string& path) {
-  constexpr JsonLimits limits{.values = 131'072};
-  const MappedFile file = MappedFile::open(path);
-  const nlohmann::json json = parse_json_object(file.bytes(), concat("llm::read_chat_template: ", path), {}, limits);
-  if (!json.contains("chat_template") || json.at("chat_template").is_null()) return {};
-  const nlohmann::json& found = json.at("chat_template");
+  const auto json =
+      read_json_object(path, "llm::read_chat_template", {.skipped = tokenizer_json::long_keys, .limits = tokenizer_json::config_limits});
+  if (!json || !json->contains("chat_template") || json->at("chat_template").is_null()) return {};
+  const nlohmann::json& found = json->at("chat_template");
   if (found.is_string()) return found.get<std::string>();
   if (!found.is_array()) refuse(path, "chat_template is neither a string nor a list");
   for (const nlohmann::json& one : found) {
@@ -54,11 +52,10 @@ inline std::optional<std::string> field_of(const std::string& path) {
 
 }  // namespace detail::chat_file
 
-/// The source of the chat template of a Hugging Face folder (chat_template.jinja, chat_template.json or tokenizer_config.json, the first
-/// that is there) or of a .gguf file; none when the model has none. Throws FileError naming the file.
+/// The source of the chat template of a Hugging Face folder, or of the one that a model's file lies in (chat_template.jinja,
+/// chat_template.json or tokenizer_config.json, the first that is there), or of a .gguf file; none when the model has none. Throws
+/// FileError naming the file.
 inline std::optional<std::string> read_chat_template(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
   if (path.ends_with(".gguf")) {
     const GgufFile file = GgufFile::open(path);
     const GgufValue* value = file.find_metadata(detail::chat_file::gguf_key);
@@ -68,12 +65,10 @@ inline std::optional<std::string> read_chat_template(const std::string& path) {
     return std::string(*text);
   }
   if (path.ends_with(".jinja")) return detail::chat_file::text_of(path);
-  const fs::path folder = fs::is_directory(path, ignored) ? fs::path(path) : fs::path(path).parent_path();
-  const auto inside = [&](const char* name) { return (folder / name).string(); };
-  if (fs::exists(inside("chat_template.jinja"), ignored)) return detail::chat_file::text_of(inside("chat_template.jinja"));
+  const auto beside = [&](const char* name) { return detail::inside(detail::model_folder(path), name); };
+  if (detail::path_exists(beside("chat_template.jinja"))) return detail::chat_file::text_of(beside("chat_template.jinja"));
   for (const char* name : {"chat_template.json", "tokenizer_config.json"})
-    if (fs::exists(inside(name), ignored))
-      if (auto found = detail::chat_file::field_of(inside(name))) return found;
+    if (auto found = detail::chat_file::field_of(beside(name))) return found;
   return {};
 }
 
@@ -82,7 +77,7 @@ inline void set_gguf_chat_template(GgufMetadata& out, const std::string& folder)
   if (auto found = read_chat_template(folder)) out.set(std::string(detail::chat_file::gguf_key), *std::move(found));
 }
 
-/// The tokenizer and the chat template of a model, from its folder, a .safetensors file in it, or its .gguf file. `name`: one of
+/// The tokenizer and the chat template of a model, from its folder, or from its file and what stands beside it. `name`: one of
 /// known_chat_templates() instead, or a .jinja file. Throws FileError when the model has no template, or one that uses what is not known;
 /// ValueError for an unknown name.
 inline ChatFormat load_chat_format(const std::string& path, const std::string& name = "") {

@@ -20,6 +20,7 @@
 #include <llm/io/hf_config_writer.hpp>
 #include <llm/io/json_fields.hpp>
 #include <llm/io/llama2c.hpp>
+#include <llm/io/paths.hpp>
 #include <llm/io/published_config.hpp>
 #include <llm/io/safetensors.hpp>
 #include <llm/io/safetensors_format.hpp>
@@ -64,34 +65,24 @@ class CheckpointFiles {
  private:
   static constexpr std::size_t max_shards = 10000;  // ours; each is mapped, and systems limit how many mappings there are
 
-  static bool exists(const std::string& path) {
-    std::error_code ignored;
-    return std::filesystem::exists(path, ignored);
-  }
-  static bool is_directory(const std::string& path) {
-    std::error_code ignored;
-    return std::filesystem::is_directory(path, ignored);
-  }
-  static std::string inside(const std::string& folder, std::string_view name) { return (std::filesystem::path(folder) / name).string(); }
-
   void open_any(const std::string& path) {
-    if (is_directory(path)) return open_directory(path);
+    if (detail::is_folder(path)) return open_directory(path);
     if (path.ends_with(".gguf")) return open_gguf(path);
     if (path.ends_with(".safetensors")) return open_file(path);
     if (path.ends_with(".bin")) return open_llama2c(path);
     if (path.ends_with(".json")) return read_config(path);
-    if (!exists(path)) fail(path, "there is no such file or folder");
+    if (!detail::path_exists(path)) fail(path, "there is no such file or folder");
     fail(path, "is no folder, and its name ends in none of .gguf, .safetensors, .bin and .json");
   }
 
   void open_directory(const std::string& folder) {
-    const std::string config = inside(folder, "config.json"), own = inside(folder, "checkpoint.safetensors");
-    if (!exists(config) && exists(own)) return open_file(own);
-    if (!exists(config)) fail(folder, "has neither a config.json nor a checkpoint.safetensors");
+    const std::string config = detail::inside(folder, "config.json"), own = detail::inside(folder, "checkpoint.safetensors");
+    if (!detail::path_exists(config) && detail::path_exists(own)) return open_file(own);
+    if (!detail::path_exists(config)) fail(folder, "has neither a config.json nor a checkpoint.safetensors");
     read_config(config);
-    const std::string whole = inside(folder, "model.safetensors"), index = inside(folder, "model.safetensors.index.json");
-    if (exists(whole)) return add_safetensors(whole);
-    if (exists(index)) return open_shards(folder, index);
+    const std::string whole = detail::inside(folder, "model.safetensors"), index = detail::inside(folder, "model.safetensors.index.json");
+    if (detail::path_exists(whole)) return add_safetensors(whole);
+    if (detail::path_exists(index)) return open_shards(folder, index);
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
       if (entry.path().extension() == ".safetensors")
@@ -109,8 +100,8 @@ class CheckpointFiles {
       model_ = {config, family_of(config), path};
       return;
     }
-    const std::string config = inside(detail::os::folder_of(path), "config.json");
-    if (exists(config)) read_config(config);
+    const std::string config = detail::inside(detail::os::folder_of(path), "config.json");
+    if (detail::path_exists(config)) read_config(config);
   }
 
   /// The family that has such models; llama for what none has, and for more layers than files of weights have.
@@ -141,8 +132,9 @@ class CheckpointFiles {
     paths_.push_back(path);
     if (index.files.size() > max_shards) fail(path, detail::concat("names ", index.files.size(), " files, more than ", max_shards));
     for (const std::string& name : index.files) {
-      if (!exists(inside(folder, name))) fail(path, detail::concat("names the file ", detail::in_quotes(name), ", which is missing"));
-      add_safetensors(inside(folder, name));
+      if (!detail::path_exists(detail::inside(folder, name)))
+        fail(path, detail::concat("names the file ", detail::in_quotes(name), ", which is missing"));
+      add_safetensors(detail::inside(folder, name));
     }
     std::string missing;
     std::size_t count = 0;

@@ -3,27 +3,25 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include <nlohmann/json.hpp>
 
 #include <llm/core/error.hpp>
 #include <llm/io/hf_config_fields.hpp>
 #include <llm/io/json_document.hpp>
-#include <llm/io/mapped_file.hpp>
+#include <llm/io/paths.hpp>
 
 namespace llm {
 
 /// What the file says; what it leaves out, or says with null, is empty.
 struct GenerationConfig {
-  std::optional<bool> do_sample;  ///< false: always the most probable token
-  std::optional<float> temperature, top_p, min_p, repetition_penalty;
-  std::optional<std::int64_t> top_k, max_new_tokens;
+  std::optional<bool> do_sample = {};  ///< false: always the most probable token
+  std::optional<float> temperature = {}, top_p = {}, min_p = {}, repetition_penalty = {};
+  std::optional<std::int64_t> top_k = {}, max_new_tokens = {};
 
   /// Sets these fields of GenerateOptions, and leaves the others as they are. The file's max_new_tokens knows nothing of the prompt: it
   /// gives way to the context.
@@ -73,16 +71,12 @@ inline GenerationConfig generation_config_of(Fields& fields) {
 /// for a .gguf file, which stands alone. Throws FileError naming file and field for values that have the wrong type or are out of their
 /// range.
 inline std::optional<GenerationConfig> read_generation_config(const std::string& model) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
   if (model.ends_with(".gguf")) return {};
-  const fs::path folder = fs::is_directory(model, ignored) ? fs::path(model) : fs::path(model).parent_path();
-  const std::string path = (folder / "generation_config.json").string();
-  if (!fs::exists(path, ignored)) return {};
-  const std::string where = detail::concat("llm::read_generation_config: ", path);
-  const MappedFile file = MappedFile::open(path);
-  const nlohmann::json json = detail::parse_json_object(file.bytes(), where);
-  detail::hf::Fields fields(json, where);
+  constexpr std::string_view function = "llm::read_generation_config";
+  const std::string path = detail::inside(detail::model_folder(model), "generation_config.json");
+  const auto json = detail::read_json_object(path, function);
+  if (!json) return {};
+  detail::hf::Fields fields(*json, detail::concat(function, ": ", path));
   return detail::hf::generation_config_of(fields);
 }
 

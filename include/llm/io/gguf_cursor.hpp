@@ -10,6 +10,7 @@
 #include <llm/core/dtype.hpp>
 #include <llm/core/error.hpp>
 #include <llm/io/gguf_format.hpp>
+#include <llm/io/little_endian.hpp>
 #include <llm/io/page_release.hpp>
 
 namespace llm::detail::gguf {
@@ -39,10 +40,7 @@ class Cursor {
   }
   template <class Unsigned>
   Unsigned number(std::string_view what) {
-    const auto taken = take(sizeof(Unsigned), what);
-    std::uint64_t value = 0;
-    for (std::size_t i = taken.size(); i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(taken[i]);
-    return static_cast<Unsigned>(value);
+    return static_cast<Unsigned>(little_endian(take(sizeof(Unsigned), what)));
   }
   std::string_view text(std::string_view what) {
     const auto length = number<std::uint64_t>(what);

@@ -53,7 +53,7 @@ inline void require_language_model(Fields& fields, Family family) {
 inline PublishedConfig parse_hf_config(std::string_view text, const std::string& source) {
   constexpr std::string_view skipped[] = {"quantization_config", "compression_config"};
   const std::string where = detail::concat("llm::read_hf_config: ", source);
-  const nlohmann::json json = detail::parse_json_object(std::as_bytes(std::span(text.data(), text.size())), where, skipped);
+  const nlohmann::json json = detail::parse_json_object(std::as_bytes(std::span(text.data(), text.size())), where, {.skipped = skipped});
   detail::hf::Fields fields(json, where);
   PublishedConfig published;
   published.source = source;

@@ -1,14 +1,15 @@
 // The fields of a published JSON file, such as a config.json, with their types and ranges checked; every error names file, field and value.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -41,7 +42,7 @@ class Fields {
   const Json* find(std::string_view key) {
     const auto found = object_.find(std::string(key));
     if (found == object_.end()) return nullptr;
-    if (!was_read(key)) read_.emplace_back(key);
+    read_.emplace(key);
     return &*found;
   }
   /// Whether there is a value other than null.
@@ -49,7 +50,7 @@ class Fields {
     const Json* value = find(key);
     return value != nullptr && !value->is_null();
   }
-  bool was_read(std::string_view key) const { return std::find(read_.begin(), read_.end(), key) != read_.end(); }
+  bool was_read(std::string_view key) const { return read_.contains(key); }
 
   /// Of several spellings of one field the one that is there; the first when none is. Two with different values are an error.
   std::string_view spelling(std::initializer_list<std::string_view> keys) {
@@ -121,10 +122,11 @@ class Fields {
   }
 
   /// The fields of an object in the array `key`, which must have that element.
-  Fields element(std::string_view key, std::size_t at) {
-    const Json& value = array(key).at(at);
-    if (!value.is_object()) fail(concat(prefix_, key, "[", at, "] is ", shown(value), ", expected an object"));
-    return Fields(value, where_, concat(prefix_, key, "[", at, "]."));
+  Fields element(std::string_view key, std::size_t at) { return of_element(array(key).at(at), where_, concat(prefix_, key, "[", at, "]")); }
+  /// The fields of a value that stands at `place`, "key[3]", and must be an object.
+  static Fields of_element(const Json& value, const std::string& where, const std::string& place) {
+    if (!value.is_object()) throw FileError(concat(where, ": ", place, " is ", shown(value), ", expected an object"));
+    return Fields(value, where, place + ".");
   }
 
   const Json& json() const { return object_; }
@@ -145,7 +147,7 @@ class Fields {
 
   const Json& object_;
   std::string where_, prefix_;
-  std::vector<std::string> read_;
+  std::set<std::string, std::less<>> read_;
 };
 
 }  // namespace llm::detail::hf

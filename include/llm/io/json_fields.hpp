@@ -48,7 +48,7 @@ class JsonReader {
  public:
   JsonReader(std::string_view text, std::string where)
       : where_(std::move(where)),
-        object_(detail::parse_json_object(std::as_bytes(std::span(text.data(), text.size())), where_, {}, limits)) {}
+        object_(detail::parse_json_object(std::as_bytes(std::span(text.data(), text.size())), where_, {.limits = limits})) {}
 
   bool has(std::string_view name) const { return object_.contains(std::string(name)); }
 

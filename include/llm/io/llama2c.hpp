@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,8 +13,11 @@
 #include <vector>
 
 #include <llm/core/error.hpp>
+#include <llm/io/expected_tensors.hpp>
 #include <llm/io/found_tensors.hpp>
+#include <llm/io/little_endian.hpp>
 #include <llm/io/mapped_file.hpp>
+#include <llm/io/published_config.hpp>
 #include <llm/model/account_parameters.hpp>
 #include <llm/model/config.hpp>
 #include <llm/model/rules.hpp>
@@ -43,6 +47,7 @@ class Llama2cParser {
   Llama2cIndex parse() {
     read_header();
     require_size();
+    for_each_expected_tensor(config(), Family::llama, {}, [&](const ExpectedTensor& tensor) { shapes_[tensor.name] = tensor.shape; });
     padded_ ? find_version_1() : find_version_0();
     return std::move(index_);
   }
@@ -91,76 +96,40 @@ class Llama2cParser {
   std::int64_t rotations() const { return padded_ ? 0 : config().max_seq_len * config().head_width(); }
 
   void find_version_0() {
-    embedding();
-    for (const Role& role : roles) each_layer(role);
-    final_norm();
+    add(embedding);
+    for (const std::string_view role : roles) each_layer(role);
+    add(final_norm);
     at_ += 4 * static_cast<std::size_t>(rotations());
-    head();
+    if (!config().tie_embeddings) add(head);
   }
   void find_version_1() {
-    for (const Role& role : roles)
-      if (role.is_norm) each_layer(role);
-    final_norm();
-    embedding();
-    for (const Role& role : roles)
-      if (!role.is_norm) each_layer(role);
-    head();
+    for (const std::string_view role : roles)
+      if (is_norm(role)) each_layer(role);
+    add(final_norm);
+    add(embedding);
+    for (const std::string_view role : roles)
+      if (!is_norm(role)) each_layer(role);
+    if (!config().tie_embeddings) add(head);
   }
 
-  void embedding() { add("model.embed_tokens.weight", {config().vocab_size, config().d_model}); }
-  void final_norm() { add("model.norm.weight", {config().d_model}); }
-  void head() {
-    if (!config().tie_embeddings) add("lm_head.weight", {config().vocab_size, config().d_model});
-  }
+  static constexpr const char *embedding = "model.embed_tokens.weight", *final_norm = "model.norm.weight", *head = "lm_head.weight";
+  /// What each layer has, in the order of version 0.
+  static constexpr std::array<std::string_view, 9> roles{"input_layernorm",  "self_attn.q_proj", "self_attn.k_proj",
+                                                         "self_attn.v_proj", "self_attn.o_proj", "post_attention_layernorm",
+                                                         "mlp.gate_proj",    "mlp.down_proj",    "mlp.up_proj"};
+  static bool is_norm(std::string_view role) { return role.ends_with("norm"); }
 
-  /// A tensor that each layer has, in the order of version 0.
-  enum class Extent : std::uint8_t { model, query, key, mlp };
-  struct Role {
-    std::string_view name;
-    bool is_norm;
-    Extent rows, columns;
-  };
-  static constexpr std::array<Role, 9> roles{{{"input_layernorm", true, Extent::model, Extent::model},
-                                              {"self_attn.q_proj", false, Extent::query, Extent::model},
-                                              {"self_attn.k_proj", false, Extent::key, Extent::model},
-                                              {"self_attn.v_proj", false, Extent::key, Extent::model},
-                                              {"self_attn.o_proj", false, Extent::model, Extent::query},
-                                              {"post_attention_layernorm", true, Extent::model, Extent::model},
-                                              {"mlp.gate_proj", false, Extent::mlp, Extent::model},
-                                              {"mlp.down_proj", false, Extent::model, Extent::mlp},
-                                              {"mlp.up_proj", false, Extent::mlp, Extent::model}}};
-
-  std::int64_t extent(Extent of) const {
-    switch (of) {
-      case Extent::query:
-        return config().q_dim();
-      case Extent::key:
-        return config().kv_dim();
-      case Extent::mlp:
-        return config().ffn_dim;
-      case Extent::model:
-        break;
-    }
-    return config().d_model;
+  void each_layer(std::string_view role) {
+    for (std::int64_t layer = 0; layer < config().n_layers; ++layer) add(concat("model.layers.", layer, ".", role, ".weight"));
   }
-  void each_layer(const Role& role) {
-    for (std::int64_t layer = 0; layer < config().n_layers; ++layer) {
-      std::vector<std::int64_t> shape{extent(role.rows)};
-      if (!role.is_norm) shape.push_back(extent(role.columns));
-      add(concat("model.layers.", layer, ".", role.name, ".weight"), std::move(shape));
-    }
-  }
-  void add(std::string name, std::vector<std::int64_t> shape) {
+  void add(std::string name) {
+    std::vector<std::int64_t> shape = shapes_.at(name);
     const std::size_t size = 4 * static_cast<std::size_t>(elements_of(shape));
     index_.tensors.push_back({std::move(name), std::move(shape), bytes_.subspan(at_, size)});
     at_ += size;
   }
 
-  std::uint32_t number(std::size_t index) const {
-    std::uint32_t value = 0;
-    for (std::size_t i = 4; i-- > 0;) value = value << 8 | std::to_integer<std::uint32_t>(bytes_[4 * index + i]);
-    return value;
-  }
+  std::uint32_t number(std::size_t index) const { return little_endian_u32(bytes_, 4 * index); }
   [[noreturn]] void fail(std::string_view reason) const { throw FileError(concat("llm::Llama2cFile: ", path_, ": ", reason)); }
 
   const Config& config() const { return index_.config; }
@@ -169,6 +138,7 @@ class Llama2cParser {
   const std::string& path_;
   bool padded_ = false;  // version 1
   std::size_t at_ = 0;
+  std::map<std::string, std::vector<std::int64_t>> shapes_;  // of the tensors, by name
   Llama2cIndex index_;
 };
 

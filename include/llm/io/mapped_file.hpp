@@ -24,6 +24,14 @@ class MappedFile {
     return file;
   }
 
+  /// The same for a file that is read from its start to its end while other things take memory: few of its pages are there at a time, if
+  /// those that have been read are let go (detail::PageRelease).
+  static MappedFile open_to_read_once(const std::string& path) {
+    MappedFile file = open(path);
+    detail::os::map_in_small_parts(file.mapping_.data, file.mapping_.size);
+    return file;
+  }
+
   MappedFile(MappedFile&& other) noexcept : mapping_(std::exchange(other.mapping_, {})), path_(std::move(other.path_)) {}
   MappedFile& operator=(MappedFile&& other) noexcept {
     std::swap(mapping_, other.mapping_);

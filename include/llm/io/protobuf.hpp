@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <llm/core/error.hpp>
+#include <llm/io/little_endian.hpp>
 
 namespace llm::detail::protobuf {
 
@@ -48,6 +49,8 @@ class Message {
   Message(std::span<const std::byte> bytes, std::string_view source) : left_(bytes), source_(source) {}
 
   bool at_end() const { return left_.empty(); }
+  /// What has not been read yet.
+  std::span<const std::byte> left() const { return left_; }
 
   /// The next field. Throws FileError for what is no field, or does not end in the message.
   Field next() {
@@ -84,11 +87,6 @@ class Message {
       if (byte < 0x80) return value;
     }
     fail("an integer has more than ten bytes");
-  }
-  static std::uint64_t little_endian(std::span<const std::byte> bytes) {
-    std::uint64_t value = 0;
-    for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
-    return value;
   }
 
   std::span<const std::byte> left_;

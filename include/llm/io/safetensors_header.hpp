@@ -17,6 +17,7 @@
 #include <llm/core/dtype.hpp>
 #include <llm/core/error.hpp>
 #include <llm/io/json_text.hpp>
+#include <llm/io/little_endian.hpp>
 #include <llm/io/safetensors_events.hpp>
 #include <llm/io/safetensors_format.hpp>
 
@@ -42,8 +43,7 @@ namespace detail::safetensors {
 /// The length of the header, checked against the file before anything is read by it.
 inline std::size_t header_length(const std::string& path, std::span<const std::byte> file) {
   if (file.size() < 8) fail(path, concat("is ", file.size(), " bytes long, too short for the header's length"));
-  std::uint64_t length = 0;
-  for (std::size_t i = 8; i-- > 0;) length = length << 8 | std::to_integer<std::uint64_t>(file[i]);
+  const std::uint64_t length = little_endian(file.first(8));
   if (length > max_header_bytes) fail(path, concat("header length ", length, " exceeds the format's limit of ", max_header_bytes));
   if (length > file.size() - 8) fail(path, concat("header length ", length, " exceeds the ", file.size() - 8, " bytes that follow"));
   if (length < 2 || file[8] != std::byte{'{'}) fail(path, "the header is no JSON object");

@@ -77,8 +77,11 @@ class TokenizerLists {
         scores_(keys.floats("scores")),
         merges_(keys.texts("merges", 2 * Vocabulary::max_ids)),
         release_(mapped ? os::release_pages : nullptr) {
-    for (const auto& list : {tokens_, types_, scores_, merges_})  // looking for keys has touched what lies around them, in big pages
-      if (list) release_all(*list);
+    for (const auto& list : {tokens_, types_, scores_, merges_}) {
+      if (!mapped || !list) continue;
+      release_all(*list);  // looking for keys has touched what lies around them
+      os::map_in_small_parts(list->bytes().data(), list->bytes().size());
+    }
   }
 
   std::size_t tokens() const { return size(tokens_); }
@@ -137,11 +140,12 @@ inline GgufVocabulary read_tokenizer_keys(const TokenizerKeys& keys) {
   GgufVocabulary vocabulary;
   const auto model = keys.text("model");
   if (!model) keys.fail("model", "is missing: the file has no tokenizer");
+  if (*model == "no_vocab") keys.fail("model", "is 'no_vocab': the file has no tokenizer");
   vocabulary.model = *model;
   vocabulary.pre = keys.text("pre").value_or("");
   vocabulary.bos_id = keys.id("bos_token_id");
   vocabulary.unknown_id = keys.id("unknown_token_id");
-  for (const std::string_view name : {"eos_token_id", "eot_token_id", "eom_token_id"})
+  for (const std::string_view name : GgufVocabulary::eos_keys)
     if (const auto id = keys.id(name)) vocabulary.eos_ids.push_back(*id);
   vocabulary.add_bos = keys.flag("add_bos_token");
   vocabulary.add_eos = keys.flag("add_eos_token");

@@ -37,8 +37,7 @@ inline void set_gguf_tokenizer(GgufMetadata& out, const BpeTokenizer& tokenizer,
   if (!keys.merges.empty()) set("merges", OwnedGgufValue::array(keys.merges));
   const auto set_id = [&](std::string_view name, std::int64_t id) { set(name, static_cast<std::uint32_t>(id)); };
   if (values.bos_id) set_id("bos_token_id", *values.bos_id);
-  constexpr std::string_view ends[GgufVocabulary::max_eos_ids] = {"eos_token_id", "eot_token_id", "eom_token_id"};
-  for (std::size_t i = 0; i < values.eos_ids.size(); ++i) set_id(ends[i], values.eos_ids[i]);
+  for (std::size_t i = 0; i < values.eos_ids.size(); ++i) set_id(GgufVocabulary::eos_keys[i], values.eos_ids[i]);
   if (values.unknown_id) set_id("unknown_token_id", *values.unknown_id);
   if (values.add_bos) set("add_bos_token", *values.add_bos);
   if (values.add_eos) set("add_eos_token", *values.add_eos);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,46 +76,50 @@ class File {
     if (bytes.size() > max_bytes) throw FileError(concat(where_, ": is ", bytes.size(), " bytes long, more than the limit of ", max_bytes));
   }
 
-  BpeParts parts() {
+  /// `complete` may change the parts before what is large is made of them.
+  BpeParts parts(const std::function<void(BpeParts&)>& complete) {
     BpeParts parts;
     TakeTokens tokens{parts.vocabulary};
-    std::size_t merge_count = 0;
-    bool complete = false;
-    const Json json = parse(tokens, complete, merge_count);
+    const JsonList added{"added_tokens", [&](const Json& token, const std::string& place, const std::string&) {
+                           add_token(parts.added, Fields::of_element(token, where_, place));
+                         }};
+    const Json json = parse(tokens, {.limits = tree_limits, .list = added});
     Fields file(json, where_);
     Fields model = file.object("model");
     if (const std::string type = model.text("type", "BPE"); type != "BPE") model.refuse("type", "'BPE'");
-    if (!complete) file.fail("model has not both 'vocab', an object, and 'merges', an array");
+    if (!complete_) file.fail("model has not both 'vocab', an object, and 'merges', an array");
     refuse_unsupported(model);
     ReadPreTokenizer pre = read_pre_tokenizer(file);
     parts.pre_tokenizer = std::move(pre.pre_tokenizer);
     parts.normalizer = read_normalizer(file);
     parts.decoder = read_decoder(file);
     const RankedOptions options = read_options(model, parts.vocabulary, pre.byte_level);
-    parts.added = read_added(file);
+    if (file.has("added_tokens")) file.array("added_tokens");  // whose elements have been taken
     if (file.has("post_processor")) read_template(file.object("post_processor"), parts);
     if (parts.before.size() == 1) parts.bos_id = parts.before.front();
+    if (complete) complete(parts);
     try {
       BpeTokenizer::validate(parts);
     } catch (const ValueError& error) {
       file.fail(error.what());
     }
+    constexpr std::string_view taken[] = {"added_tokens"};
     CheckMerges check{{parts.vocabulary}};
-    parse(check, complete, merge_count);
-    TakeMerges merges{{parts.vocabulary}, bpe::MergeTable(merge_count)};
-    parse(merges, complete, merge_count);
+    parse(check, {.skipped = taken, .limits = tree_limits});
+    TakeMerges merges{{parts.vocabulary}, bpe::MergeTable(merges_)};
+    parse(merges, {.skipped = taken, .limits = tree_limits});
     parts.model = RankedModel(parts.vocabulary, std::move(merges.table), options);
     return parts;
   }
 
  private:
   template <class Visitor>
-  Json parse(Visitor& visitor, bool& complete, std::size_t& merge_count) const {
+  Json parse(Visitor& visitor, const JsonOptions& options) {
     JsonText text(where_, "file", bytes_, release_);
-    Events<Visitor> events(text, visitor);
+    Events<Visitor> events(text, visitor, options);
     Json::sax_parse(text.begin(), text.end(), &events);
-    merge_count = events.merges();
-    complete = events.has_vocabulary() && events.has_merges();
+    merges_ = events.merges();
+    complete_ = events.has_vocabulary() && events.has_merges();
     return std::move(events.root());
   }
 
@@ -136,21 +141,13 @@ class File {
     return options;
   }
 
-  static std::vector<AddedToken> read_added(Fields& file) {
-    std::vector<AddedToken> tokens;
-    if (!file.has("added_tokens")) return tokens;
-    const Json& list = file.array("added_tokens");
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      Fields fields = file.element("added_tokens", i);
-      AddedToken token{.id = static_cast<std::int32_t>(fields.count("id", 0)), .content = fields.text("content", "")};
-      token.special = fields.flag("special", false);
-      token.normalized = fields.flag("normalized", !token.special);
-      token.single_word = fields.flag("single_word", false);
-      token.lstrip = fields.flag("lstrip", false);
-      token.rstrip = fields.flag("rstrip", false);
-      tokens.push_back(std::move(token));
-    }
-    return tokens;
+  static void add_token(AddedTokenList& tokens, Fields fields) {
+    const std::string content = fields.text("content", "");
+    AddedToken token = flags_of(fields);
+    token.id = static_cast<std::int32_t>(fields.count("id", 0));
+    token.content = content;
+    token.normalized = fields.flag("normalized", !token.special);
+    push_back(tokens, token, fields);
   }
 
   /// The tokens around a text. Processors of a sequence put theirs around those of the ones before.
@@ -190,6 +187,8 @@ class File {
   std::span<const std::byte> bytes_;
   std::string where_;
   ReleasePages release_;
+  std::size_t merges_ = 0;  // of the last reading
+  bool complete_ = false;
 };
 
 }  // namespace detail::tokenizer_json
@@ -197,14 +196,16 @@ class File {
 /// The parts of a tokenizer.json that lies in memory; `source` names it in errors. Its lengths of truncation and padding are ignored.
 /// Throws FileError, naming file, field and value, for text that is no JSON object or too large, for tokens, merges and ids that contradict
 /// each other, and for every kind of model, normaliser, pre-tokenizer, processor and decoder that is not known.
-inline BpeParts parse_tokenizer_json(std::span<const std::byte> bytes, const std::string& source, detail::ReleasePages release = nullptr) {
-  return detail::tokenizer_json::File(bytes, detail::concat("llm::read_tokenizer_json: ", source), release).parts();
+/// `complete` may change the parts before what is large is made of them.
+inline BpeParts parse_tokenizer_json(std::span<const std::byte> bytes, const std::string& source,
+                                     const std::function<void(BpeParts&)>& complete = {}, detail::ReleasePages release = nullptr) {
+  return detail::tokenizer_json::File(bytes, detail::concat("llm::read_tokenizer_json: ", source), release).parts(complete);
 }
 
 /// The same of a file. Throws FileError also when it cannot be read.
-inline BpeParts read_tokenizer_json(const std::string& path) {
-  const MappedFile file = MappedFile::open(path);
-  return parse_tokenizer_json(file.bytes(), path, detail::os::release_pages);
+inline BpeParts read_tokenizer_json(const std::string& path, const std::function<void(BpeParts&)>& complete = {}) {
+  const MappedFile file = MappedFile::open_to_read_once(path);
+  return parse_tokenizer_json(file.bytes(), path, complete, detail::os::release_pages);
 }
 
 }  // namespace llm

@@ -18,7 +18,7 @@ namespace llm::detail::tokenizer_json {
 
 /// What a file may ask for. Gemma's, among the largest, has 33 MB and half a million merges.
 inline constexpr std::size_t max_bytes = std::size_t{1} << 27, max_merges = std::size_t{1} << 20;
-inline constexpr JsonLimits tree_limits{.bytes = max_bytes, .depth = 24, .values = 131'072};
+inline constexpr JsonLimits tree_limits{.bytes = max_bytes, .depth = 24};
 
 /// Gives a visitor every entry of model.vocab, as token(spelling, id), and of model.merges, as merge(left, right); what these throw as
 /// ValueError becomes a FileError that says where. The tree has null in place of both.
@@ -27,7 +27,8 @@ class Events {
  public:
   using Json = nlohmann::json;
 
-  Events(JsonText& text, Visitor& visitor) : text_(text), tree_(text, {}, tree_limits), visitor_(visitor) {}
+  /// `options` are of the tree.
+  Events(JsonText& text, Visitor& visitor, const JsonOptions& options) : text_(text), tree_(text, options), visitor_(visitor) {}
 
   Json& root() { return tree_.root; }
   bool has_vocabulary() const { return has_vocabulary_; }

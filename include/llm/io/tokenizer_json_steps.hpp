@@ -14,6 +14,7 @@
 
 #include <llm/core/error.hpp>
 #include <llm/io/hf_config_fields.hpp>
+#include <llm/text/bpe/added_token.hpp>
 #include <llm/text/bpe/decoder.hpp>
 #include <llm/text/bpe/normalizer.hpp>
 #include <llm/text/bpe/patterns.hpp>
@@ -32,6 +33,21 @@ auto at_field(Fields& fields, std::string_view field, const Make& make) {
     return make();
   } catch (const ValueError& error) {
     fields.fail_at(field, error.what());
+  }
+}
+
+/// How an added token is matched; all but its id and content, and whether it is normalised.
+inline AddedToken flags_of(Fields& fields) {
+  return {.single_word = fields.flag("single_word", false),
+          .lstrip = fields.flag("lstrip", false),
+          .rstrip = fields.flag("rstrip", false),
+          .special = fields.flag("special", false)};
+}
+inline void push_back(AddedTokenList& tokens, const AddedToken& token, const Fields& fields) {
+  try {
+    tokens.push_back(token);
+  } catch (const ValueError& error) {
+    fields.fail(error.what());
   }
 }
 

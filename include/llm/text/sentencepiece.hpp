@@ -50,7 +50,11 @@ class SentencePieceTokenizer {
     const auto status = processor->LoadFromSerializedProto(bytes);
     if (!status.ok() || processor->GetPieceSize() == 0)
       throw FileError(detail::concat("llm::SentencePieceTokenizer: ", source, ": is no SentencePiece model: ", status.ToString()));
-    return SentencePieceTokenizer(std::move(processor), options, source);
+    try {
+      return SentencePieceTokenizer(std::move(processor), options, source);
+    } catch (const ValueError& error) {
+      throw FileError(detail::concat("llm::SentencePieceTokenizer: ", source, ": ", error.what()));
+    }
   }
 
   std::int64_t vocab_size() const { return processor_->GetPieceSize(); }
@@ -89,7 +93,7 @@ class SentencePieceTokenizer {
     if (processor_->IsUnknown(id)) return " \xE2\x81\x87 ";
     const std::string& piece = processor_->IdToPiece(id);
     if (processor_->IsByte(id)) return std::string(1, static_cast<char>(detail::bpe::byte_of_token(piece).value_or(0)));
-    return TextPattern(std::string("\xE2\x96\x81")).replace(piece, " ");
+    return detail::bpe::with_spaces(piece);
   }
 
   std::optional<std::int32_t> token_id(std::string_view token) const {
@@ -118,7 +122,7 @@ class SentencePieceTokenizer {
   SentencePieceTokenizer(std::shared_ptr<sentencepiece::SentencePieceProcessor> processor, const SentencePieceOptions& options,
                          const std::string& source)
       : processor_(std::move(processor)), options_(options) {
-    std::vector<AddedToken> special;
+    AddedTokenList special;
     for (int id = 0; id < processor_->GetPieceSize(); ++id) {
       if (find_invalid_utf8(processor_->IdToPiece(id)) != std::string_view::npos)
         throw FileError(detail::concat("llm::SentencePieceTokenizer: ", source, ": piece ", id, " is not valid UTF-8"));

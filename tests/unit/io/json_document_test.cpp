@@ -11,7 +11,7 @@
 static nlohmann::json parse(std::string_view text, const llm::detail::JsonLimits& limits = {}) {
   constexpr std::string_view skipped[] = {"skip", "drop"};
   const std::vector<char> copy(text.begin(), text.end());  // on the heap, so that a sanitizer sees any read past the end
-  return llm::detail::parse_json_object(std::as_bytes(std::span(copy)), "test: f.json", skipped, limits);
+  return llm::detail::parse_json_object(std::as_bytes(std::span(copy)), "test: f.json", {.skipped = skipped, .limits = limits});
 }
 
 /// The error's text, "" when the text is accepted.
@@ -68,4 +68,24 @@ TEST_CASE("the limits hold exactly") {
   CHECK_THAT(refusal(R"({"skip":[[1]]})", {.depth = 2}), says("nested deeper than 2 levels"));
   CHECK(refusal(R"({"skip":[1,2,3,4]})", {.values = 2}) == "");
   CHECK_THAT(refusal("{\"a\":\"" + std::string(2'000'000, 'x') + "\"}"), says("a name, value or gap is longer than 1 MiB"));
+}
+
+TEST_CASE("the elements of a list are given away one by one, and the limits hold for each alone") {
+  const auto read = [](std::string_view text, std::string_view key, const llm::detail::JsonLimits& limits = {}) {
+    std::string given;
+    const llm::detail::JsonList list{key, [&](const nlohmann::json& element, const std::string& place, const std::string& name) {
+                                       given += place + "=" + name + element.dump() + " ";
+                                     }};
+    const auto rest = llm::detail::parse_json_object(std::as_bytes(std::span(text)), "test: f.json", {.limits = limits, .list = list});
+    return given + rest.dump();
+  };
+  CHECK(read(R"({"a":1,"l":[1,{"l":[2]},[[3]],"x"],"z":[4]})", "l") ==
+        R"(l[0]=1 l[1]={"l":[2]} l[2]=[[3]] l[3]="x" {"a":1,"l":[],"z":[4]})");
+  CHECK(read(R"({"l":{"p":1,"q":{"l":2},"p":[]},"m":{"l":[5]}})", "l") == R"(l.p=p1 l.q=q{"l":2} l.p=p[] {"l":{},"m":{"l":[5]}})");
+  CHECK(read(R"({"l":5})", "l") == R"({"l":5})");
+  CHECK(read(R"({"p":1,"q":[{"r":2}]})", "") == R"(p=p1 q=q[{"r":2}] {})");
+  CHECK(read(R"({"l":[[1],[2],[3],[4],[5]]})", "l", {.values = 4}) == "l[0]=[1] l[1]=[2] l[2]=[3] l[3]=[4] l[4]=[5] {\"l\":[]}");
+  CHECK_THROWS_WITH(read(R"({"l":[[1],[2,3,4]]})", "l", {.values = 4}), says("has more than 4 values"));
+  CHECK_THROWS_WITH(read(R"({"l":[1],"l":[2]})", "l"), says("field 'l' occurs twice"));
+  CHECK_THROWS_WITH(read(R"({"l":[{"a":1,"a":2}]})", "l"), says("field 'a' occurs twice"));
 }

@@ -5,9 +5,13 @@
 #include <string>
 #include <vector>
 
+#include <llm/io/chat_file.hpp>
 #include <llm/tokenizer.hpp>
 
 #include <support/catch.hpp>
+#include <support/large_vocabulary.hpp>
+#include <support/protobuf.hpp>
+#include <support/resident_memory.hpp>
 #include <support/temporary_folder.hpp>
 #include <support/tokenizer_json.hpp>
 
@@ -132,13 +136,107 @@ TEST_CASE("tokens that were added to a tokenizer.model are found, and cannot be 
 
 TEST_CASE("where there is no tokenizer, the error says what was looked for") {
   const TemporaryFolder folder;
-  CHECK_THROWS_WITH(Tokenizer::from_file(folder.path()), says(folder.path() + ": has neither tokenizer.json nor tokenizer.model"));
+  CHECK_THROWS_WITH(Tokenizer::from_file(folder.path()),
+                    says(folder.path() + ": has no tokenizer: there is none of tokenizer.json, tokenizer.model in "));
   write_file(folder / "tokenizer.model", "x");
   CHECK_THROWS_WITH(Tokenizer::from_file(folder.path()), says("tokenizer.model: no SentencePiece model"));
   CHECK_THROWS_WITH(Tokenizer::from_file(folder / "tokenizer.model"), says("tokenizer.model: no SentencePiece model"));
-  CHECK_THROWS_WITH(Tokenizer::from_file(folder / "tokenizer.txt"), says("its name ends in none of .json, .model, .gguf and .safetensors"));
+  CHECK_THROWS_WITH(Tokenizer::from_file(folder / "tokenizer.txt"),
+                    says("its name ends in none of .json, .model, .bin, .gguf and .safetensors"));
   CHECK_THROWS_AS(Tokenizer::from_file(folder / "none.json"), llm::FileError);
   CHECK_THROWS_AS(Tokenizer::from_file(folder / "none.gguf"), llm::FileError);
   write_file(folder / "tokenizer.json", "{}");
   CHECK_THROWS_WITH(Tokenizer::from_file(folder.path()), says("tokenizer.json: model is missing"));
 }
+
+TEST_CASE("the tokenizer of a model's file is the one in its folder, with what stands beside it") {
+  const TemporaryFolder folder;
+  const std::string model = folder / "model.safetensors";
+  CHECK_FALSE(llm::find_tokenizer(model));
+  CHECK_THROWS_WITH(Tokenizer::from_file(model), says(model + ": has no tokenizer: there is none of tokenizer.json, tokenizer.model in "));
+  write_file(folder / "tokenizer.json", llm_test::tokenizer_json().dump());
+  write_file(folder / "tokenizer_config.json", R"({"eos_token": "<|end|>"})");
+  CHECK(llm::find_tokenizer(model) == folder / "tokenizer.json");
+  for (const std::string& path : {model, folder / "model-00001-of-00002.safetensors", folder / "config.json"})
+    CHECK(Tokenizer::from_file(path).eos_ids() == Ids{261});
+  CHECK(Tokenizer::from_file(folder / "tokenizer.json").eos_ids().empty());
+}
+
+namespace {
+/// Entries of added_tokens_decoder from `begin` on, one a line.
+std::string decoder_entries(int begin, int count) {
+  std::string text;
+  for (int i = begin; i < begin + count; ++i) {
+    text += (i > begin ? ",\n\"" : "\"") + std::to_string(i) + R"(": {"content": "<|s_)" + std::to_string(i);
+    text += R"(|>", "lstrip": false, "normalized": false, "rstrip": false, "single_word": false, "special": true})";
+  }
+  return text;
+}
+}  // namespace
+
+TEST_CASE("tens of thousands of tokens are added to a tokenizer.model, in any order") {
+  const ModelFolder folder;
+  write_file(folder / "tokenizer_config.json", R"({"added_tokens_decoder": {)" + decoder_entries(40'000, 30'000) + "," +
+                                                   decoder_entries(700, 39'300) + R"(}, "eos_token": "<|s_69999|>"})");
+  const Tokenizer tokenizer = folder.tokenizer();
+  CHECK(tokenizer.vocab_size() == 70'000);
+  CHECK(tokenizer.eos_ids() == Ids{69'999});
+  CHECK(tokenizer.encode("<|s_700|><|s_65000|>", {.add_special = false}) == Ids{700, 65'000});
+  std::string flat = "{";
+  for (int i = 700; i < 70'000; ++i) flat += (i > 700 ? ", \"<|s_" : "\"<|s_") + std::to_string(i) + "|>\": " + std::to_string(i);
+  write_file(folder / "tokenizer_config.json", "{}");
+  write_file(folder / "added_tokens.json", flat + "}");
+  CHECK(folder.tokenizer().encode("<|s_700|><|s_65000|>", {.add_special = false}) == Ids{700, 65'000});
+}
+
+TEST_CASE("a tokenizer_config.json that repeats tens of thousands of tokens is read beside a tokenizer.json") {
+  const TemporaryFolder folder;
+  write_file(folder / "tokenizer.json", llm_test::tokenizer_json().dump());
+  std::string special = R"("additional_special_tokens": [)";
+  for (int i = 0; i < 70'000; ++i) special += (i > 0 ? ", \"<|s_" : "\"<|s_") + std::to_string(i) + "|>\"";
+  write_file(folder / "tokenizer_config.json", R"({"added_tokens_decoder": {)" + decoder_entries(0, 70'000) + "}, " + special +
+                                                   R"(], "chat_template": "{{ 'x' }}", "eos_token": "<|end|>"})");
+  CHECK(Tokenizer::from_file(folder.path()).eos_ids() == Ids{261});
+  CHECK(llm::read_chat_template(folder.path()) == "{{ 'x' }}");
+}
+
+#ifdef LLM_TEST_MEASURES_MEMORY
+TEST_CASE("refusing what stands beside a tokenizer as large as may be takes less than 16 MiB of memory [st_alloc]") {
+  const TemporaryFolder folder;
+  using namespace llm_test;
+  const std::vector<std::string> tokens = most_tokens(/*large=*/true);
+  std::string model = bytes_field(1, bytes_field(1, "<unk>") + integer_field(3, 2)), config = R"({"added_tokens_decoder": {)";
+  for (std::size_t id = 1; id < tokens.size(); ++id) {
+    model += bytes_field(1, bytes_field(1, tokens[id]) + float_field(2, 0));
+    if (id >= llm::AddedTokenList::max_count) continue;  // <unk> is one, too
+    config += (id > 1 ? ",\"" : "\"") + std::to_string(id) + R"(": {"content": ")" + tokens[id] + R"(", "special": true})";
+  }
+  model += bytes_field(2, integer_field(3, 2)) + bytes_field(3, integer_field(4, 0));
+  const auto cheap = [&](const char* reason) {
+    CAPTURE(reason);
+    CHECK(refusal_is_cheap([&] { Tokenizer::from_file(folder.path()); }, reason));
+  };
+  write_file(folder / "tokenizer.model", model);
+  write_file(folder / "tokenizer_config.json", config + R"(}, "bos_token": "?"})");
+  cheap("bos_token is '?', expected a token");
+  write_file(folder / "tokenizer_config.json", config + R"(, "x": {}}})");
+  cheap("added_tokens_decoder.x: is no id");
+  write_file(folder / "tokenizer_config.json", "{}");
+  write_file(folder / "added_tokens.json", R"({"a": 319999})");
+  cheap("added_tokens.json: a: the id is that of");
+  write_file(folder / "tokenizer.model", model + bytes_field(1, bytes_field(1, tokens.back())));
+  cheap("has 320001 pieces, the limit is 320000");
+  model.resize(model.size() - tokens.back().size() - 40);
+  write_file(folder / "tokenizer.model", model);
+  cheap("no SentencePiece model");
+
+  // A good tokenizer.json whose tables are large, and a bad file beside it.
+  std::string vocabulary, merges;
+  for (std::size_t id = 0; id < tokens.size(); ++id) vocabulary += (id > 0 ? ",\"" : "\"") + tokens[id] + "\":" + std::to_string(id);
+  for (std::size_t i = 0; i < 200'000; ++i) merges += (i > 0 ? ",\"a" : "\"a") + std::string(" b\"");
+  write_file(folder / "tokenizer.json",
+             R"({"decoder": {"type": "Fuse"}, "model": {"vocab": {)" + vocabulary + R"(}, "merges": [)" + merges + "]}}");
+  write_file(folder / "tokenizer_config.json", R"({"bos_token": "?"})");
+  cheap("bos_token is '?', expected a token");
+}
+#endif

@@ -12,6 +12,7 @@
 
 #include <support/catch.hpp>
 #include <support/gguf_builder.hpp>
+#include <support/large_vocabulary.hpp>
 #include <support/resident_memory.hpp>
 #include <support/temporary_folder.hpp>
 
@@ -85,6 +86,8 @@ TEST_CASE("a GGUF file's tokenizer is read from its metadata") {
 
 TEST_CASE("missing keys and keys of the wrong type are refused by name [pretok]") {
   CHECK_THAT(refusal(good("model")), says("t.gguf: key 'tokenizer.ggml.model' is missing: the file has no tokenizer"));
+  CHECK_THAT(refusal(good("model").text(keys + "model", "no_vocab")),
+             says("'tokenizer.ggml.model' is 'no_vocab': the file has no tokenizer"));
   CHECK_THAT(refusal(good("pre")), says("t.gguf: tokenizer.ggml.pre is missing"));
   CHECK_THAT(refusal(good("pre").text(keys + "pre", "klingon")), says("tokenizer.ggml.pre is 'klingon'"));
   CHECK_THAT(refusal(good("merges")), says("t.gguf: tokenizer.ggml.merges is missing"));
@@ -138,16 +141,6 @@ TEST_CASE("refusing a GGUF vocabulary for its last merge takes less than 16 MiB 
 }
 
 namespace {
-/// Tokens of letters, as many as may be, in one order.
-std::vector<std::string> most_tokens() {
-  std::vector<std::string> tokens;
-  for (std::int64_t id = 0; id < llm::Vocabulary::max_ids; ++id) {
-    std::string token;
-    for (std::int64_t rest = id; token.empty() || rest > 0; rest /= 26) token += static_cast<char>('a' + rest % 26);
-    tokens.push_back(std::move(token));
-  }
-  return tokens;
-}
 /// A file that is refused for its last merge, of as many as may be.
 GgufBuilder largest(const std::vector<std::string>& tokens, std::string_view model, std::string_view pre) {
   std::vector<std::string> merges(2 * static_cast<std::size_t>(llm::Vocabulary::max_ids), "b c");
@@ -173,7 +166,7 @@ TEST_CASE("refusing a GGUF vocabulary as large as may be takes less than 16 MiB 
     CAPTURE(reason);
     CHECK(llm_test::refusal_is_cheap([&] { llm::read_gguf_tokenizer(llm::GgufFile::open(path)); }, reason));
   };
-  const std::vector<std::string> tokens = most_tokens();
+  const std::vector<std::string> tokens = llm_test::most_tokens();
   const std::size_t count = tokens.size();
   cheap(largest(tokens, "gpt2", "gpt-2"), "merges[639999], 'b ?', names");
   cheap(largest(tokens, "gpt2", "unheard-of"), "no pre-tokenizer that is known");
@@ -183,10 +176,7 @@ TEST_CASE("refusing a GGUF vocabulary as large as may be takes less than 16 MiB 
   cheap(largest(tokens, "gpt2", "gpt-2").raw(keys + "token_type", llm::GgufType::array, i32_array(types)), "has the unknown type 7");
   types.assign(count, 3);
   cheap(largest(tokens, "gpt2", "gpt-2").raw(keys + "token_type", llm::GgufType::array, i32_array(types)),
-        "320000 control and user-defined");
-  // as many added tokens as may be, and a bad merge
-  std::fill(types.begin() + 60'000, types.end(), 1);
-  cheap(largest(tokens, "gpt2", "gpt-2").raw(keys + "token_type", llm::GgufType::array, i32_array(types)), "merges[639999]");
+        "there are more than 139264 added tokens");
   std::vector<std::string> twice = tokens;
   twice.back() = twice.front();
   std::vector<float> scores(count, 1.0f);
@@ -196,5 +186,22 @@ TEST_CASE("refusing a GGUF vocabulary as large as may be takes less than 16 MiB 
   cheap(scored(twice), "is already the token of id 0");
   scores.back() = std::nanf("");
   cheap(scored(tokens), "is not a number");
+}
+
+TEST_CASE("refusing a GGUF vocabulary with as many added tokens as may be takes less than 16 MiB of memory [st_alloc] [gguf_hdr]") {
+  const llm_test::TemporaryFolder folder;
+  const std::string path = folder / "m.gguf";
+  const std::vector<std::string> tokens = llm_test::most_tokens(/*large=*/true);
+  std::vector<std::int32_t> types(tokens.size(), 1);
+  std::fill_n(types.begin(), llm::AddedTokenList::max_count, 4);
+  const auto file = [&](const std::string& model) {
+    GgufBuilder out = largest(tokens, model, "gpt-2").raw(keys + "token_type", llm::GgufType::array, i32_array(types));
+    if (model == "llama") out.raw(keys + "scores", llm::GgufType::array, f32_array(std::vector<float>(tokens.size(), 1.0f)));
+    return out;
+  };
+  llm_test::write_file(path, file("gpt2").str());
+  CHECK(llm_test::refusal_is_cheap([&] { llm::read_gguf_tokenizer(llm::GgufFile::open(path)); }, "merges[639999], 'b ?', names"));
+  llm_test::write_file(path, file("llama").u32(keys + "bos_token_id", 0).u32(keys + "eos_token_id", 320'000).str());
+  CHECK(llm_test::refusal_is_cheap([&] { llm::read_gguf_tokenizer(llm::GgufFile::open(path)); }, "outside the 320000 tokens"));
 }
 #endif

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <support/catch.hpp>
+#include <support/large_vocabulary.hpp>
 #include <support/resident_memory.hpp>
 #include <support/tokenizer_json.hpp>
 
@@ -183,6 +184,26 @@ TEST_CASE("text that is no tokenizer.json is refused") {
   for (std::size_t size = 0; size < good.size(); size += 13) CHECK_THAT(tokenizer_refusal(good.substr(0, size)), says("t.json: "));
 }
 
+TEST_CASE("tens of thousands of added tokens are read, as models of speech have them") {
+  Json json = tokenizer_json();
+  for (int i = 0; i < 70'000; ++i)
+    json["added_tokens"].push_back({{"id", 262 + i},
+                                    {"content", "<|s_" + std::to_string(i) + "|>"},
+                                    {"single_word", false},
+                                    {"lstrip", false},
+                                    {"rstrip", false},
+                                    {"normalized", i % 2 == 0},
+                                    {"special", i % 3 == 0}});
+  const auto tokenizer = tokenizer_of(json.dump());
+  CHECK(tokenizer.vocab_size() == 70'262);
+  CHECK(tokenizer.encode("hello<|s_69999|><|s_4|>he") == Ids{259, 70'261, 266, 256});
+  CHECK(tokenizer.decode(Ids{259, 70'261, 266}) == "hello<|s_69999|><|s_4|>");
+  CHECK(tokenizer.token_id("<|s_65536|>") == 65'798);
+  CHECK_THAT(refusal_with("/added_tokens", 5), says("added_tokens is 5, expected an array"));
+  CHECK_THAT(refusal_with("/added_tokens", Json{{"a", {{"id", 262}, {"content", "b"}}}}),
+             says("added_tokens is an object, expected an array"));
+}
+
 #ifdef LLM_TEST_MEASURES_MEMORY
 TEST_CASE("refusing a tokenizer.json as large as Llama 3's takes less than 16 MiB of memory [st_alloc]") {
   // Words of one to four letters, and every way to make the longer ones of two.
@@ -206,7 +227,7 @@ TEST_CASE("refusing a tokenizer.json as large as Llama 3's takes less than 16 Mi
   CHECK(costs_little(text + merges + "\"a Z\"]}}", "'Z' is not in model.vocab"));
   CHECK(costs_little(R"({"model": {"vocab": {"a": 319999, "b": 320000}}})", "outside"));
   CHECK(costs_little("{\"a\": [" + std::string(3'000'000, '['), "nested deeper"));
-  CHECK(costs_little(zeros, "has more than 131072 values"));
+  CHECK(costs_little(zeros, "has more than 16384 values"));
 }
 
 TEST_CASE("refusing a tokenizer.json as large as may be takes less than 16 MiB of memory [st_alloc]") {
@@ -224,5 +245,29 @@ TEST_CASE("refusing a tokenizer.json as large as may be takes less than 16 MiB o
   const std::string bad_merge = begin + middle + R"("a ?"]}})", bad_token = begin + R"(,"last":-1}})";
   CHECK(llm_test::refusal_is_cheap([&] { tokenizer_of(bad_merge); }, "'?' is not in model.vocab"));
   CHECK(llm_test::refusal_is_cheap([&] { tokenizer_of(bad_token); }, "outside"));
+}
+
+TEST_CASE("refusing a tokenizer.json with as many added tokens as may be takes less than 16 MiB of memory [st_alloc]") {
+  const std::vector<std::string> tokens = llm_test::most_tokens(/*large=*/true);
+  std::string vocabulary, added;
+  for (std::size_t id = 0; id < tokens.size(); ++id) {
+    const std::string number = std::to_string(id), comma = id > 0 ? "," : "";
+    vocabulary += comma + "\"" + tokens[id] + "\":" + number;
+    if (id < llm::AddedTokenList::max_count) {
+      added += comma + R"({"id":)" + number + R"(,"content":")" + tokens[id] + R"(","single_word":false,"lstrip":false,"rstrip":false,)";
+      added += R"("normalized":true,"special":true})";
+    }
+  }
+  const std::string begin = R"({"decoder": {"type": "Fuse"}, "model": {"vocab": {)" + vocabulary + R"(}, "merges": [)";
+  const std::string bad_merge = begin + R"("a ?"]}, "added_tokens": [)" + added + "]}";
+  CHECK(llm_test::refusal_is_cheap([&] { tokenizer_of(bad_merge); }, "'?' is not in model.vocab"));
+  const std::string bad_token = begin + R"(]}, "added_tokens": [)" + added + ",5]}";
+  CHECK(llm_test::refusal_is_cheap([&] { tokenizer_of(bad_token); }, "added_tokens[139264] is 5, expected an object"));
+  const std::string too_many = begin + R"(]}, "added_tokens": [)" + added + R"(,{"id": 1, "content": "a"}]})";
+  CHECK(llm_test::refusal_is_cheap([&] { tokenizer_of(too_many); }, "there are more than 139264 added tokens"));
+  // Which forms they have is found out one by one.
+  const std::string forms = R"({"normalizer": {"type": "Replace", "pattern": {"String": "X"}, "content": "YYY"}, "added_tokens": [)" +
+                            added + "]," + begin.substr(1) + "]}}";
+  CHECK(llm_test::refusal_is_cheap([&] { tokenizer_of(forms); }, "normalised forms of all added tokens together too long"));
 }
 #endif

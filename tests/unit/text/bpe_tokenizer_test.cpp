@@ -213,7 +213,7 @@ TEST_CASE("special tokens of the normalised text are found beside plain parts, a
   for (const std::string& name : {std::string("tok_llama3"), std::string("tok_qwen")}) {
     CAPTURE(name);
     const auto raw = tokenizer_of(llm_test::read_file(goldens + name + "/tokenizer.json")), normalized = with_normalized_tokens(name);
-    const std::string mark = raw.added().all().back().content;
+    const std::string mark(raw.added().all().back().content);
     for (const std::string& user : {std::string("hi there"), "a " + mark + " e\u0301 \u00E9", std::string("\u0301x")}) {
       const std::string text = mark + "user\n" + user + mark + mark + "e\u0301" + mark;
       const std::size_t begin = mark.size() + 5;

@@ -29,7 +29,7 @@ namespace llm {
 struct BpeParts {
   Vocabulary vocabulary;
   std::variant<RankedModel, ScoredModel> model;
-  std::vector<AddedToken> added;
+  AddedTokenList added;
   std::int64_t least_ids = 0;  ///< ids from 0 that exist although the last of them may stand for nothing
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
@@ -49,12 +49,13 @@ class BpeTokenizer {
   explicit BpeTokenizer(BpeParts parts)
       : parts_(std::move(parts)), vocab_size_(validate(parts_)), added_(std::exchange(parts_.added, {}), parts_.normalizer) {}
 
-  /// Checks all but the model, which may be made later, and gives the number of ids. Throws as the constructor does.
-  static std::int64_t validate(const BpeParts& parts) {
+  /// Checks all but the model, which may be made later, and gives the number of ids; puts the added tokens in the order of their ids.
+  /// Throws as the constructor does.
+  static std::int64_t validate(BpeParts& parts) {
     std::int64_t ids = (std::max)(parts.vocabulary.size(), parts.least_ids);
-    const AddedTokens added(parts.added, parts.normalizer);
-    for (const AddedToken& token : added.all()) check_added(parts, token);
-    if (!added.all().empty()) ids = (std::max)(ids, std::int64_t{added.all().back().id} + 1);
+    AddedTokens::check(parts.added, parts.normalizer);
+    for (const AddedToken& token : parts.added) check_added(parts, token);
+    if (!parts.added.empty()) ids = (std::max)(ids, std::int64_t{parts.added.back().id} + 1);
     for (const auto* special : {&parts.before, &parts.after, &parts.eos_ids})
       for (const std::int32_t id : *special) check(id, ids, "a special token");
     if (parts.bos_id) check(*parts.bos_id, ids, "the BOS");
@@ -95,9 +96,9 @@ class BpeTokenizer {
     pieces.reserve(ids.size());
     for (const std::int32_t id : ids) {
       check(id, "llm::Tokenizer::decode");
-      const AddedToken* added = added_.find(id);
-      const bool known = added != nullptr || parts_.vocabulary.contains(id);
-      if (known && !(skip_special && added != nullptr && added->special)) pieces.push_back(piece_of(id));
+      const std::optional<AddedToken> added = added_.find(id);
+      const bool known = added || parts_.vocabulary.contains(id);
+      if (known && !(skip_special && added && added->special)) pieces.push_back(piece_of(id));
     }
     return parts_.decoder.decode(std::move(pieces));
   }
@@ -108,18 +109,18 @@ class BpeTokenizer {
   }
 
   std::optional<std::int32_t> token_id(std::string_view token) const {
-    if (const AddedToken* added = added_.find(token)) return added->id;
+    if (const auto added = added_.find(token)) return added->id;
     return parts_.vocabulary.find(token);
   }
   std::string token(std::int32_t id) const {
     check(id, "llm::Tokenizer::token");
-    if (const AddedToken* added = added_.find(id)) return added->content;
+    if (const auto added = added_.find(id)) return std::string(added->content);
     return parts_.vocabulary.contains(id) ? std::string(parts_.vocabulary.text(id)) : std::string();
   }
   bool is_special(std::int32_t id) const {
     check(id, "llm::Tokenizer::is_special");
-    const AddedToken* added = added_.find(id);
-    return added != nullptr && added->special;
+    const auto added = added_.find(id);
+    return added && added->special;
   }
   std::optional<std::int32_t> bos_id() const { return parts_.bos_id; }
   const std::vector<std::int32_t>& eos_ids() const { return parts_.eos_ids; }
@@ -191,9 +192,9 @@ class BpeTokenizer {
   }
 
   DecodePiece piece_of(std::int32_t id) const {
-    if (const AddedToken* added = added_.find(id)) {
-      if (parts_.added_are_verbatim) return {added->content, true};
-      return {added_.form(*added), false};
+    if (const auto added = added_.find(id)) {
+      if (parts_.added_are_verbatim) return {std::string(added->content), true};
+      return {std::string(added_.form(id)), false};
     }
     return {parts_.vocabulary.contains(id) ? std::string(parts_.vocabulary.text(id)) : std::string(), false};
   }

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -22,7 +24,8 @@ namespace llm {
 /// What the keys tokenizer.ggml.* say. The views must live until the tokenizer is made.
 struct GgufVocabulary {
   enum Type : std::int64_t { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
-  static constexpr std::size_t max_eos_ids = 3;  ///< a file has a key for each: eos_token_id, eot_token_id, eom_token_id
+  /// Where a file says which tokens end a text or a turn, one in each.
+  static constexpr std::array<std::string_view, 3> eos_keys{"eos_token_id", "eot_token_id", "eom_token_id"};
 
   std::string model;                     ///< "gpt2": byte-level BPE by merges; "llama": SentencePiece BPE by scores
   std::string pre;                       ///< of "gpt2": the pre-tokenizer's name
@@ -84,7 +87,8 @@ class GgufTokenizer {
  public:
   GgufTokenizer(const GgufVocabulary& keys, const Lists& lists) : source_(keys), lists_(lists) {}
 
-  BpeParts parts() {
+  /// `complete` may change the parts before what is large is made of them.
+  BpeParts parts(const std::function<void(BpeParts&)>& complete = {}) {
     check_lengths();
     const bool byte_level = source_.model == "gpt2";
     if (byte_level)
@@ -97,13 +101,15 @@ class GgufTokenizer {
     check_tokens();
     add_tokens();
     add_ends();
+    for_each_added([&](std::size_t id, std::string_view token) { add_added(static_cast<std::int32_t>(id), token); });
+    if (complete) complete(parts_);
+    BpeTokenizer::validate(parts_);
     if (byte_level) {
       lists_.for_each_merge([&](std::size_t rank, std::string_view merge) { merge_at(rank, merge); });
       parts_.model = RankedModel(parts_.vocabulary, merges(), options_);
     } else {
       parts_.model = scored_model();
     }
-    parts_.added = added_tokens();
     return std::move(parts_);
   }
 
@@ -120,9 +126,9 @@ class GgufTokenizer {
       fail(concat("tokenizer.ggml.scores has ", lists_.scores(), " entries for ", count, " tokens"));
   }
 
-  /// Spellings, types, and whether those that are looked for in the text are too many.
+  /// Spellings and types.
   void check_tokens() {
-    std::size_t added = 0, bytes = 0;
+    std::size_t bytes = 0;
     lists_.for_each_token([&](std::size_t id, std::string_view token) {
       bytes += token.size();
       if (find_invalid_utf8(token) != std::string_view::npos)
@@ -130,14 +136,7 @@ class GgufTokenizer {
       const std::int64_t type = type_of(id);
       if (type < GgufVocabulary::normal || type > GgufVocabulary::byte)
         fail(concat("tokenizer.ggml.token_type: token ", in_quotes(token), " has the unknown type ", type));
-      added += is_added(type) ? 1 : 0;
     });
-    if (added > AddedTokens::max_count)
-      fail(concat("tokenizer.ggml.token_type: ", added, " control and user-defined tokens, the limit is ", AddedTokens::max_count));
-    std::vector<std::string_view> contents;
-    contents.reserve(added);
-    for_each_added([&](std::size_t, std::string_view token) { contents.push_back(token); });
-    AddedTokens::check_limits(std::move(contents));
     parts_.vocabulary.expect_bytes(bytes);
   }
 
@@ -161,16 +160,13 @@ class GgufTokenizer {
       if (is_added(type_of(id)) && !token.empty()) f(id, token);
     });
   }
-  /// Those that are looked for in the text, where a space is a space.
-  std::vector<AddedToken> added_tokens() const {
-    std::vector<AddedToken> added;
-    const TextPattern mark{std::string(underline)};
-    for_each_added([&](std::size_t id, std::string_view token) {
-      std::string content = source_.model == "llama" ? mark.replace(token, " ") : std::string(token);
-      added.push_back(
-          {.id = static_cast<std::int32_t>(id), .content = std::move(content), .special = type_of(id) != GgufVocabulary::user_defined});
-    });
-    return added;
+  /// One that is looked for in the text, where a space is a space.
+  void add_added(std::int32_t id, std::string_view token) {
+    const bool special = type_of(static_cast<std::size_t>(id)) != GgufVocabulary::user_defined;
+    if (source_.model == "llama" && token.find(space_mark) != std::string_view::npos)
+      parts_.added.push_back({.id = id, .content = with_spaces(token), .special = special});
+    else
+      parts_.added.push_back({.id = id, .content = token, .special = special});
   }
 
   void make_byte_level() {
@@ -213,13 +209,13 @@ class GgufTokenizer {
     lists_.for_each_score([&](std::size_t id, float score) {
       if (std::isnan(score)) fail(concat("tokenizer.ggml.scores: that of id ", id, " is not a number"));
     });
-    const TextPattern space(std::string(" ")), mark{std::string(underline)};
+    const TextPattern space(std::string(" ")), mark{std::string(space_mark)};
     std::vector<Normalizer::Step> normal;
     normal.reserve(2);  // one allocation, which g++ 12 can follow: with two it warns of a write that does not happen
-    normal.emplace_back(Normalizer::Replace{space, std::string(underline)});
+    normal.emplace_back(Normalizer::Replace{space, std::string(space_mark)});
     std::vector<Decoder::Step> decode{Decoder::Replace{mark, " "}, Decoder::ByteFallback{.whole_runs = false}, Decoder::Fuse{}};
     if (source_.add_space_prefix) {
-      normal.emplace_back(Normalizer::Prepend{std::string(underline)});
+      normal.emplace_back(Normalizer::Prepend{std::string(space_mark)});
       decode.emplace_back(Decoder::Strip{.character = U' ', .start = 1});
     }
     parts_.normalizer = Normalizer(std::move(normal));
@@ -242,11 +238,16 @@ class GgufTokenizer {
     return static_cast<std::int32_t>(id);
   }
 
+  static std::string eos_key_names() {
+    std::string names;
+    for (const std::string_view key : GgufVocabulary::eos_keys) names += (names.empty() ? "" : " or ") + std::string(key);
+    return names;
+  }
   /// And what begins and ends texts.
   void check_ids() {
     if (source_.unknown_id) id_of("unknown_token_id", *source_.unknown_id);
     if (source_.bos_id) parts_.bos_id = id_of("bos_token_id", *source_.bos_id);
-    for (const std::int64_t id : source_.eos_ids) parts_.eos_ids.push_back(id_of("eos_token_id, eot_token_id or eom_token_id", id));
+    for (const std::int64_t id : source_.eos_ids) parts_.eos_ids.push_back(id_of(eos_key_names(), id));
     if (source_.add_bos.value_or(adds_bos_)) {
       if (!parts_.bos_id) fail("a BOS begins every text, but tokenizer.ggml.bos_token_id is missing");
       parts_.before = {*parts_.bos_id};
@@ -268,8 +269,6 @@ class GgufTokenizer {
     parts_.eos_ids = std::move(once);
   }
 
-  static constexpr std::string_view underline = "\xE2\x96\x81";  // U+2581 stands for a space
-
   const GgufVocabulary& source_;  // but for the lists
   const Lists& lists_;
   BpeParts parts_;
@@ -277,16 +276,13 @@ class GgufTokenizer {
   bool adds_bos_ = false;
 };
 
-/// The parts of the tokenizer of a vocabulary that is kept.
-inline BpeParts parts_of(const GgufVocabulary& vocabulary) {
-  const VocabularyLists lists(vocabulary);
-  return GgufTokenizer(vocabulary, lists).parts();
-}
-
 }  // namespace detail::bpe
 
 /// The tokenizer of a GGUF file. Throws ValueError, naming the key, for what contradicts itself and for every model and pre-tokenizer that
 /// is not known.
-inline BpeTokenizer make_tokenizer(const GgufVocabulary& vocabulary) { return BpeTokenizer(detail::bpe::parts_of(vocabulary)); }
+inline BpeTokenizer make_tokenizer(const GgufVocabulary& vocabulary) {
+  const detail::bpe::VocabularyLists lists(vocabulary);
+  return BpeTokenizer(detail::bpe::GgufTokenizer(vocabulary, lists).parts());
+}
 
 }  // namespace llm

@@ -22,6 +22,9 @@ inline void check_growth(std::size_t before, std::size_t after) {
     throw ValueError(concat("the tokenizer's replacements make a text of ", before, " bytes more than ", times, " times as long"));
 }
 
+/// How SentencePiece writes a space: U+2581.
+inline constexpr std::string_view space_mark = "\xE2\x96\x81";
+
 }  // namespace detail::bpe
 
 /// A string or a Regex to find in texts.
@@ -63,5 +66,13 @@ class TextPattern {
  private:
   std::variant<std::string, Regex> what_;
 };
+
+namespace detail::bpe {
+
+/// A text with spaces in place of their marks, and the other way around.
+inline std::string with_spaces(std::string_view text) { return TextPattern(std::string(space_mark)).replace(text, " "); }
+inline std::string with_space_marks(std::string_view text) { return TextPattern(std::string(" ")).replace(text, space_mark); }
+
+}  // namespace detail::bpe
 
 }  // namespace llm

@@ -14,7 +14,7 @@ class ProbeLength {
   std::size_t longest() const { return longest_; }
   void add(std::size_t steps) { longest_ = (std::max)(longest_, steps); }
 
-  /// Throws ValueError for a walk that no honest keys come near, in a table that is at most half full.
+  /// Throws ValueError for a walk that no honest keys come near, in a table that is at most five eighths full.
   static void check(std::size_t steps) {
     constexpr std::size_t most = 1024;
     if (steps > most) throw ValueError("more than a thousand tokens or merges have the same hash value: the file is made to be slow");

@@ -53,13 +53,13 @@ class ToGguf {
  private:
   void add_tokens() {
     for (std::int32_t id = 0; id < tokenizer_.vocab_size(); ++id) {
-      const AddedToken* added = tokenizer_.added().find(id);
-      const bool known = added != nullptr || parts_.vocabulary.contains(id);
-      keys_.tokens.push_back(added != nullptr ? added->content : known ? std::string(parts_.vocabulary.text(id)) : concat("[PAD", id, "]"));
-      keys_.values.types.push_back(!known             ? GgufVocabulary::unused
-                                   : added == nullptr ? GgufVocabulary::normal
-                                   : added->special   ? GgufVocabulary::control
-                                                      : GgufVocabulary::user_defined);
+      const auto added = tokenizer_.added().find(id);
+      const bool known = added || parts_.vocabulary.contains(id);
+      keys_.tokens.push_back(known ? tokenizer_.token(id) : concat("[PAD", id, "]"));
+      keys_.values.types.push_back(!known           ? GgufVocabulary::unused
+                                   : !added         ? GgufVocabulary::normal
+                                   : added->special ? GgufVocabulary::control
+                                                    : GgufVocabulary::user_defined);
     }
   }
 
@@ -120,7 +120,7 @@ class ToGguf {
       const std::uint32_t rank = own ? model.rank(as_id) : Merge::never;
       keys_.values.scores.push_back(rank == Merge::never ? last : -static_cast<float>(rank));
       auto& type = keys_.values.types[id];
-      if (type == GgufVocabulary::user_defined) keys_.tokens[id] = TextPattern(std::string(" ")).replace(keys_.tokens[id], "\xE2\x96\x81");
+      if (type == GgufVocabulary::user_defined) keys_.tokens[id] = with_space_marks(keys_.tokens[id]);
       if (type != GgufVocabulary::normal || rank != Merge::never) continue;
       type = byte_of_token(keys_.tokens[id]) ? GgufVocabulary::byte : GgufVocabulary::unused;
     }
@@ -129,15 +129,14 @@ class ToGguf {
 
   /// Whether spaces become U+2581, all of them, and whether one is put before a text.
   bool is_metaspace() {
-    constexpr std::string_view mark = "\xE2\x96\x81";
     keys_.values.add_space_prefix = false;
     bool replaces = false;
     for (const Normalizer::Step& step : parts_.normalizer.steps()) {
       if (const auto* prepend = std::get_if<Normalizer::Prepend>(&step)) {
-        if (prepend->prefix != mark) return false;
+        if (prepend->prefix != space_mark) return false;
         keys_.values.add_space_prefix = true;
       } else if (const auto* replace = std::get_if<Normalizer::Replace>(&step)) {
-        if (replace->by != mark || replace->pattern.literal() == nullptr || *replace->pattern.literal() != " ") return false;
+        if (replace->by != space_mark || replace->pattern.literal() == nullptr || *replace->pattern.literal() != " ") return false;
         replaces = true;
       } else {
         return false;
@@ -145,7 +144,7 @@ class ToGguf {
     }
     for (const PreTokenizer::Step& step : parts_.pre_tokenizer.steps()) {
       const auto* metaspace = std::get_if<PreTokenizer::Metaspace>(&step);
-      if (metaspace == nullptr || metaspace->replacement != mark || metaspace->split) return false;
+      if (metaspace == nullptr || metaspace->replacement != space_mark || metaspace->split) return false;
       if (metaspace->prefix == PreTokenizer::Metaspace::Prefix::first && !tokenizer_.added().all().empty())
         throw ValueError("llm::to_gguf: the tokenizer puts a space before the first piece of a text only, which GGUF cannot say");
       keys_.values.add_space_prefix = keys_.values.add_space_prefix || metaspace->prefix != PreTokenizer::Metaspace::Prefix::never;
@@ -176,14 +175,14 @@ class ToGguf {
   /// There are keys for three; of the others those are found again that have a known name.
   void add_ends() {
     for (const std::int32_t id : parts_.eos_ids) {
-      if (keys_.values.eos_ids.size() < GgufVocabulary::max_eos_ids) {
+      if (keys_.values.eos_ids.size() < GgufVocabulary::eos_keys.size()) {
         keys_.values.eos_ids.push_back(id);
         continue;
       }
       const auto at = static_cast<std::size_t>(id);
       if (!is_end_name(keys_.tokens[at]) || keys_.values.types[at] != GgufVocabulary::control)
         throw ValueError(concat("llm::to_gguf: ", in_quotes(keys_.tokens[at]), " is one of ", parts_.eos_ids.size(),
-                                " tokens that end a text, of which GGUF can name ", GgufVocabulary::max_eos_ids));
+                                " tokens that end a text, of which GGUF can name ", GgufVocabulary::eos_keys.size()));
     }
   }
 

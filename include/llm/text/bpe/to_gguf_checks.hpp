@@ -16,33 +16,57 @@
 
 namespace llm::detail::bpe {
 
-/// Whether one text may hold a and b in such a way that they share letters.
-inline bool may_overlap(std::string_view a, std::string_view b) {
-  if (a.find(b) != std::string_view::npos || b.find(a) != std::string_view::npos) return true;
-  for (std::size_t size = 1; size < (std::min)(a.size(), b.size()); ++size)
-    if (a.ends_with(b.substr(0, size)) || b.ends_with(a.substr(0, size))) return true;
-  return false;
-}
+/// Finds out whether one text may hold a token and one of others in such a way that they share letters.
+class Overlaps {
+ public:
+  /// `others`: numbers in `tokens`, which stay where they are.
+  Overlaps(const AddedTokenList& tokens, const std::vector<std::uint32_t>& others) : tokens_(tokens), order_(others, Content{tokens}) {}
+
+  /// Whether one of the others begins inside the token, or where it begins, and goes on to the end of one of them. Throws ValueError for
+  /// tokens that take too long.
+  bool begins_in(std::string_view token) {
+    for (std::size_t at = 0; at < token.size(); ++at) {
+      bool whole = false;
+      const std::size_t size = order_.for_each_at(token, at, steps_, Content{tokens_}, [&](std::uint32_t, std::size_t) { whole = true; });
+      if (whole || at + size == token.size()) return true;
+    }
+    constexpr std::size_t most_steps = 100'000'000;  // some hundred times what honest tokens take
+    if (steps_ > most_steps) throw ValueError("llm::to_gguf: the added tokens take too long to compare: they are made to be slow");
+    return false;
+  }
+
+ private:
+  struct Content {
+    const AddedTokenList& tokens;
+    std::string_view operator()(std::uint32_t i) const { return tokens.content(i); }
+  };
+  const AddedTokenList& tokens_;
+  PrefixOrder order_;
+  std::size_t steps_ = 0;
+};
 
 /// Of a GGUF file the added tokens are looked for in the text as it is, all alike. Throws ValueError for one where that finds others.
 inline void check_added_for_gguf(const BpeTokenizer& tokenizer) {
   const auto fail = [](const AddedToken& token, std::string_view reason) {
     throw ValueError(concat("llm::to_gguf: the added token ", in_quotes(token.content), " ", reason, ", which GGUF cannot say"));
   };
-  std::vector<const AddedToken*> raw, normalized;
-  for (const AddedToken& token : tokenizer.added().all()) {
+  const AddedTokenList& all = tokenizer.added().all();
+  std::vector<std::uint32_t> raw, normalized;
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    const AddedToken token = all[i];
     if (token.lstrip || token.rstrip) fail(token, "takes the white space beside it");
     if (token.single_word) fail(token, "is found as a single word only");
     if (token.normalized && !tokenizer.parts().normalizer.empty()) fail(token, "is looked for in the normalised text");
-    (token.normalized ? normalized : raw).push_back(&token);
+    (token.normalized ? normalized : raw).push_back(i);
   }
   // Without a normaliser the two kinds differ in the order only: the raw ones are looked for first.
-  constexpr std::size_t most_pairs = 1'000'000;
-  if (raw.size() * normalized.size() > most_pairs) fail(*raw.front(), "is one of too many that are looked for before others");
-  for (const AddedToken* first : raw)
-    for (const AddedToken* second : normalized)
-      if (may_overlap(first->content, second->content))
-        fail(*first, concat("is looked for before ", in_quotes(second->content), ", with which it overlaps"));
+  const auto check = [&](const std::vector<std::uint32_t>& some, const std::vector<std::uint32_t>& others) {
+    Overlaps overlaps(all, others);
+    for (const std::uint32_t i : some)
+      if (overlaps.begins_in(all.content(i))) fail(all[i], "overlaps with one that is looked for before or after it");
+  };
+  check(raw, normalized);
+  check(normalized, raw);
 }
 
 /// Checks that merging by scores gives what a model's merges give: any two neighbours that are a token together are merged, and the merges

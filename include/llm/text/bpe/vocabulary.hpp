@@ -21,7 +21,7 @@ class Vocabulary {
  public:
   static constexpr std::int64_t max_ids = 320'000;                      ///< ids lie below this; Gemma 3 has 262,208
   static constexpr std::size_t max_token_bytes = std::size_t{1} << 16;  ///< longest token
-  static constexpr std::size_t max_bytes = std::size_t{21} << 19;       ///< of memory for all: 4 MiB of text with 262,144 ids and more
+  static constexpr std::size_t max_bytes = std::size_t{35} << 18;       ///< of memory for all: 4 MiB of text with as many ids as may be
 
   /// Adds a token. Throws ValueError, saying what is wrong, when the id is out of range or taken, or the spelling is taken or too long.
   void add(std::int64_t id, std::string_view token) {
@@ -32,7 +32,7 @@ class Vocabulary {
     if (contains(id)) fail("has the id of ", detail::in_quotes(text(static_cast<std::int32_t>(id))));
     if (const auto other = find(token)) fail("is already the token of id ", *other);
     if (token.size() > max_token_bytes) fail("is ", token.size(), " bytes long, the limit is ", max_token_bytes);
-    if (2 * (count_ + 1) > slots_.size()) grow();
+    if (8 * (count_ + 1) > 5 * slots_.size()) grow();
     const std::size_t ids = (std::max)(by_id_.size(), static_cast<std::size_t>(id) + 1), bytes = texts_.size() + token.size();
     if (bytes + sizeof(Range) * ids + sizeof(std::int32_t) * slots_.size() > max_bytes)
       fail("makes the vocabulary larger than the limit of ", max_bytes, " bytes");
@@ -97,7 +97,7 @@ class Vocabulary {
     constexpr std::size_t large_ids = 1 << 12, large_bytes = 1 << 15;
     if (ids > large_ids) {
       by_id_.reserve(max_ids);
-      slots_.reserve(std::bit_ceil(static_cast<std::size_t>(2 * max_ids)));
+      slots_.reserve(std::bit_ceil(static_cast<std::size_t>(8 * max_ids / 5)));
     }
     if (bytes > large_bytes && bytes > texts_.capacity()) texts_.reserve(max_bytes);
   }
@@ -110,7 +110,7 @@ class Vocabulary {
 
   std::string texts_;
   std::vector<Range> by_id_;
-  std::vector<std::int32_t> slots_;  // open addressing, at most half full
+  std::vector<std::int32_t> slots_;  // open addressing, at most five eighths full
   std::size_t count_ = 0, longest_ = 0;
   detail::bpe::ProbeLength walk_;
 };
