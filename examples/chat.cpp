@@ -1,4 +1,4 @@
-// Talks with a published model: a Hugging Face folder or a .gguf file, with its own tokenizer and chat template.
+// Talks with a published model: a Hugging Face folder or a file, with its own tokenizer and chat template.
 #include <cstdio>
 #include <exception>
 
@@ -12,7 +12,8 @@ int main(int argc, char** argv) {
   llm::GenerateOptions& g = o.options;
   CLI::App app("Talks with a model: every line is a turn. /reset begins anew, /exit ends, Ctrl-C stops an answer.");
   app.option_defaults()->always_capture_default();
-  app.add_option("model", o.model, "a Hugging Face folder or a .gguf file")->required();
+  app.add_option("model", o.model, "a Hugging Face folder, or a .gguf, .safetensors or llama2.c .bin file")->required();
+  app.add_option("--tokenizer", o.tokenizer, "a file or a folder with the tokenizer, where the model comes without one");
   app.add_option("--template", o.chat_template, "another chat template than the model's: a name such as chatml, or a .jinja file");
   app.add_option("--set", o.variables, "NAME=VALUE for the template, such as enable_thinking=false")->allow_extra_args(false);
   app.add_option("--system", o.system, "what the model is told first");

@@ -12,7 +12,9 @@ int main(int argc, char** argv) {
   examples::GenerateJob o;
   CLI::App app("Continues a text with a published model, or one that train saved.");
   app.option_defaults()->always_capture_default();
-  app.add_option("model", o.model, "a Hugging Face folder, a .gguf or .safetensors file, or the folder that train wrote")->required();
+  app.add_option("model", o.model, "a Hugging Face folder, a .gguf, .safetensors or llama2.c .bin file, or the folder that train wrote")
+      ->required();
+  app.add_option("--tokenizer", o.tokenizer, "a file or a folder with the tokenizer, where the model comes without one");
   app.add_option("--prompt", o.prompt, "the text to continue")->required();
   examples::SamplingOptions sampling(app, o.options, "tokens to add, of trained models characters; -1: as many as fit the model's context");
   app.add_option("--threads", o.threads, "0: all cores")->check(CLI::NonNegativeNumber);

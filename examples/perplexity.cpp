@@ -9,7 +9,8 @@
 int main(int argc, char** argv) {
   examples::PerplexityJob o;
   CLI::App app("Measures how well a published model predicts a text.");
-  app.add_option("model", o.model, "a .gguf file or a Hugging Face folder")->required();
+  app.add_option("model", o.model, "a Hugging Face folder, or a .gguf, .safetensors or llama2.c .bin file")->required();
+  app.add_option("--tokenizer", o.tokenizer, "a file or a folder with the tokenizer, where the model comes without one");
   app.add_option("text", o.text, "the text file")->required();
   app.add_option("--context", o.context, "tokens of a window; without it 512, or as many as the model takes");
   app.add_option("--stride", o.stride, "from one window to the next; half the context without it");

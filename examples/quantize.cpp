@@ -32,26 +32,22 @@ llm::DType format_of(const std::string& word) {
   return format;
 }
 
-/// The folder that a model's tokenizer stands in.
-std::string folder_of(const std::string& model) { return std::filesystem::is_directory(model) ? model : llm::detail::os::folder_of(model); }
-
 /// A name, the tokenizer and the chat template, as far as they are there.
 llm::GgufMetadata beside_the_weights(const Options& o, std::int64_t vocab_size) {
-  const std::filesystem::path folder = folder_of(o.model);
+  const std::filesystem::path folder = llm::detail::model_folder(o.model);
   llm::GgufMetadata out;
   out.set("general.name", o.name.empty() ? std::filesystem::absolute(folder / ".").parent_path().filename().string() : o.name);
-  const bool has_tokenizer = std::filesystem::exists(folder / "tokenizer.json") || std::filesystem::exists(folder / "tokenizer.model");
-  if (o.no_tokenizer || !has_tokenizer) {
-    std::fprintf(stderr, "quantize: without a tokenizer%s: programs that load the file take ids only\n",
-                 o.no_tokenizer ? "" : " (there is neither tokenizer.json nor tokenizer.model)");
+  if (o.no_tokenizer || !llm::find_tokenizer(o.model)) {
+    if (!o.no_tokenizer) std::fprintf(stderr, "quantize: %s\n", llm::why_no_tokenizer(o.model).c_str());
+    std::fprintf(stderr, "quantize: without a tokenizer programs that load the file take ids only\n");
     out.set("tokenizer.ggml.model", "no_vocab");
     return out;
   }
-  const auto tokenizer = llm::Tokenizer::from_file(folder.string());
+  const auto tokenizer = llm::Tokenizer::from_file(o.model);
   try {
     llm::set_gguf_tokenizer(out, *tokenizer.get_if<llm::BpeTokenizer>(), vocab_size);
   } catch (const llm::ValueError& error) {
-    throw llm::FileError(folder.string() + ": " + error.what() + " (hint: --no-tokenizer leaves it out)");
+    throw llm::FileError(o.model + ": " + error.what() + " (hint: --no-tokenizer leaves it out)");
   }
   llm::set_gguf_chat_template(out, folder.string());
   return out;
@@ -83,7 +79,7 @@ void run(const Options& o) {
 int main(int argc, char** argv) {
   Options o;
   CLI::App app("Makes a GGUF file in a chosen format of a published model.");
-  app.add_option("model", o.model, "a Hugging Face folder, a .safetensors file, or a .gguf file")->required();
+  app.add_option("model", o.model, "a Hugging Face folder, or a .safetensors, .gguf or llama2.c .bin file")->required();
   app.add_option("output", o.output, "the .gguf file to make")->required();
   app.add_option("--format", o.format, "f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q2_k q3_k q4_k q5_k q6_k; q4_k without it");
   app.add_flag("--pure", o.pure, "this format for all matrices: no more bits for the embedding, the head and sensitive layers");

@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
   Options o;
   bool no_special = false, letters = false;
   CLI::App app("Shows what ids a text becomes.");
-  app.add_option("model", o.model, "a model's folder, its tokenizer.json or tokenizer.model, or a .gguf file")->required();
+  app.add_option("model", o.model, "a model's folder or file, or a tokenizer.json, tokenizer.model or llama2.c tokenizer.bin")->required();
   app.add_option("text", o.text, "the text");
   app.add_option("--decode", o.decode, "ids whose text to show instead")->delimiter(',');
   app.add_flag("--no-special", no_special, "leave out the tokens that the model expects around a text");

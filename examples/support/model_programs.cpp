@@ -35,6 +35,15 @@ void print_rate(const char* phase, std::size_t tokens, double seconds) {
   std::fprintf(stderr, "%-8s %6zu tokens %9.3f s %9.1f tokens/s\n", phase, tokens, seconds, static_cast<double>(tokens) / seconds);
 }
 
+/// What a program's tokenizer is read from: what was named, or the model. Throws FileError when the model comes without one.
+template <class Job>
+const std::string& tokenizer_source(const Job& o) {
+  if (!o.tokenizer.empty()) return o.tokenizer;
+  if (!llm::find_tokenizer(o.model))
+    throw llm::FileError(llm::why_no_tokenizer(o.model) + " (hint: --tokenizer names a file or a folder that has it)");
+  return o.model;
+}
+
 template <const llm::Config& C>
 void generate(const GenerateJob& o, const llm::Tokenizer& tokenizer) {
   const auto model = llm::load<C>(o.model);
@@ -67,7 +76,7 @@ void continue_with_trained([[maybe_unused]] const GenerateJob& o) {
 
 void continue_with_published(const GenerateJob& o) {
   with_published_model(o.model, "generate",
-                       [&]<const llm::Config & C>(std::string_view) { generate<C>(o, llm::Tokenizer::from_file(o.model)); });
+                       [&]<const llm::Config & C>(std::string_view) { generate<C>(o, llm::Tokenizer::from_file(tokenizer_source(o))); });
 }
 
 void set_variables(llm::ChatOptions& options, const std::vector<std::string>& variables) {
@@ -94,7 +103,7 @@ llm::PerplexityOptions windows_of(const PerplexityJob& o, std::int64_t max_seq_l
 
 template <const llm::Config& C>
 void measure(const PerplexityJob& o, std::string_view name) {
-  const auto tokenizer = llm::Tokenizer::from_file(o.model);
+  const auto tokenizer = llm::Tokenizer::from_file(tokenizer_source(o));
   std::vector<llm::Token> ids = tokenizer.encode(llm::read_text(o.text), {.parse_special = o.special});
   if (o.most > 0 && static_cast<std::int64_t>(ids.size()) > o.most) ids.resize(static_cast<std::size_t>(o.most));
   const auto model = llm::load<C>(o.model);
@@ -125,7 +134,7 @@ bool run(const ChatJob& job) {
   set_variables(options.chat, job.variables);
   bool good = false;
   with_published_model(job.model, "chat", [&]<const llm::Config & C>(std::string_view) {
-    const llm::ChatFormat format = llm::load_chat_format(job.model, job.chat_template);
+    const llm::ChatFormat format = llm::load_chat_format(tokenizer_source(job), job.chat_template);
     const auto model = llm::load<C>(job.model);
     llm::Session session(model, (std::min)(job.context, C.max_seq_len));
     good = ChatLoop(session, format, options).run();

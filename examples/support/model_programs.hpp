@@ -11,7 +11,7 @@
 namespace examples {
 
 struct GenerateJob {
-  std::string model, prompt;
+  std::string model, tokenizer, prompt;  // without a tokenizer, the model's own
   llm::GenerateOptions options;
   int threads = 0;  // 0: all cores
 };
@@ -19,7 +19,7 @@ struct GenerateJob {
 void run(const GenerateJob& job);
 
 struct ChatJob {
-  std::string model, chat_template, system;
+  std::string model, tokenizer, chat_template, system;
   std::vector<std::string> variables;  // of the template: NAME=VALUE
   llm::GenerateOptions options;
   std::int64_t context = 2048;
@@ -30,7 +30,7 @@ struct ChatJob {
 bool run(const ChatJob& job);
 
 struct PerplexityJob {
-  std::string model, text;
+  std::string model, tokenizer, text;
   std::int64_t context = 0, stride = 0, most = 0;  // 0: 512 or max_seq_len, half the context, all tokens
   bool separate = false, special = false;
   int threads = 0;
