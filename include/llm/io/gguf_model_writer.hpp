@@ -216,7 +216,7 @@ inline void write_model(const std::string& path, const PublishedConfig& model, T
 /// ConfigError when GGUF cannot say what the model is, NumericError for values that a format cannot hold.
 inline void write_gguf(const std::string& path, const PublishedConfig& model, TensorNames names, std::span<const FoundTensor> tensors,
                        const GgufMetadata& more = {}, const GgufWriteOptions& options = {}) {
-  detail::gguf::write_model(path, model, names, tensors, detail::gguf::row_in_memory, more, options);
+  detail::gguf::write_model(path, model, names, tensors, detail::gguf::rows_in_memory(), more, options);
 }
 
 /// Writes a GGUF file's model again with other formats: all its metadata, and all its tensors as they lie.
@@ -237,7 +237,7 @@ inline void write_gguf(const std::string& path, const GgufFile& source, const Gg
                        .mapped = source.mapped(),
                        .format = tensor.dtype});
   }
-  gg::write_planned(path, GgufMetadata(source), std::move(plan), tensors, gg::row_in_memory, {}, options);
+  gg::write_planned(path, GgufMetadata(source), std::move(plan), tensors, gg::rows_in_memory(), {}, options);
 }
 
 }  // namespace llm

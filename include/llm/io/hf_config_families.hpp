@@ -122,6 +122,7 @@ inline void read_router_loss(Fields& fields, double missing, Config& c) {
 inline void read_mixtral(Fields& fields, Config& c) {
   c.experts.count = fields.count_or(fields.spelling({"num_local_experts", "num_experts"}), 8);
   c.experts.active = fields.count_or("num_experts_per_tok", 2);
+  read_router_loss(fields, 0.001, c);
 }
 
 /// Qwen2-MoE and Qwen3-MoE: experts of a width of their own, some layers without.
@@ -142,6 +143,7 @@ inline void read_qwen_moe(Fields& fields, std::int64_t count, std::int64_t activ
   const bool any = c.experts.count > 0;
   fit_expert_layers(
       fields, [&](std::int64_t i) { return any && !dense[static_cast<std::size_t>(i)] && (i + 1) % step == 0; }, c);
+  read_router_loss(fields, 0.001, c);
 }
 
 /// Beside the routed experts shared ones, which a gate weighs.
@@ -159,6 +161,7 @@ inline void read_olmoe(Fields& fields, Config& c) {
   c.experts.count = fields.count_or(fields.spelling({"num_experts", "num_local_experts"}), 64);
   c.experts.active = fields.count_or("num_experts_per_tok", 8);
   c.experts.normalise = fields.flag("norm_topk_prob", false);
+  read_router_loss(fields, 0.01, c);
 }
 
 inline void read_mla(Fields& fields, Config& c) {
@@ -292,8 +295,6 @@ inline Config read_family(Fields& fields, Family family) {
   if (family == Family::qwen3_moe) read_qwen_moe(fields, 128, 8, 768, c);
   if (family == Family::qwen2_moe) read_qwen2_moe(fields, c);
   if (family == Family::olmoe) read_olmoe(fields, c);
-  if (family == Family::mixtral || family == Family::qwen2_moe || family == Family::qwen3_moe || family == Family::olmoe)
-    read_router_loss(fields, family == Family::olmoe ? 0.01 : 0.001, c);
   read_windows(fields, family, c);
   if (family != Family::gpt2) read_rope(fields, family, c);
   return c;

@@ -79,7 +79,8 @@ class LoadPlan {
     if (!files_.has_weights()) fail("holds no weights");
     order_ = order_by_name(files_.tensors(), [this](const FoundTensor& tensor) { return name(tensor); });
     require_fitting_config();
-    const TensorCheck check = check_tensors(model_, files_.names(), files_.tensors(), {.prefix = prefix_});
+    const TensorCheck check =
+        check_tensors(model_, files_.names(), files_.tensors(), {.prefix = prefix_, .compare_copies = !has_compared_head_});
     if (!check.matches()) fail(concat("the tensors are not those of the config: ", check.text()));
     layout_ = check.layout;
     for (const FoundTensor& tensor : files_.tensors())
@@ -138,7 +139,8 @@ class LoadPlan {
   /// embedding.
   void require_fitting_config() {
     Config& file = model_.config;
-    if (target_.tie_embeddings && !file.tie_embeddings && has_equal_head(files_, model_.family, prefix_)) file.tie_embeddings = true;
+    if (target_.tie_embeddings && !file.tie_embeddings && has_equal_head(files_, model_.family, prefix_))
+      file.tie_embeddings = has_compared_head_ = true;
     const std::string differences = config_differences(translated(file, target_), "the file", target_, "the model");
     if (!differences.empty())
       throw ConfigError(concat("llm::load: ", path_, ": is of another config: ", differences,
@@ -198,6 +200,7 @@ class LoadPlan {
   std::vector<std::size_t> order_;  // of the files' tensors, by name
   std::vector<Part> parts_;
   std::size_t next_ = 0;
+  bool has_compared_head_ = false;  // with the embedding, element by element
   std::vector<std::byte> staging_;
 };
 

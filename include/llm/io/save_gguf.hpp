@@ -1,7 +1,6 @@
 // Writes a model that is in memory as a GGUF file.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -42,14 +41,9 @@ class ModelTensors {
 
   const std::vector<FoundTensor>& found() const { return found_; }
 
-  /// Throws NumericError for a row that is not finite.
-  const std::byte* row(const FoundTensor& tensor, std::int64_t row, std::size_t, std::byte* room) const {
+  const std::byte* row(const FoundTensor& tensor, std::int64_t row, std::size_t bytes, std::byte* room) const {
     const View& p = parameters_[static_cast<std::size_t>(&tensor - found_.data())];
-    p.copy_bytes(row, 1, room);
-    std::vector<float> values(static_cast<std::size_t>(p.is_matrix() ? p.shape()[1] : 1));
-    dequantize_row(p.format(), room, values.data(), static_cast<std::int64_t>(values.size()));
-    for (const float value : values)
-      if (!std::isfinite(value)) throw NumericError(concat(value, " is no finite weight"));
+    p.copy_bytes(row, static_cast<std::int64_t>(bytes) / storage_bytes(p.format(), p.is_matrix() ? p.shape()[1] : 1), room);
     return room;
   }
 
@@ -76,12 +70,12 @@ void save_gguf(const std::string& path, const Model& model, const GgufMetadata& 
   if (!more.find("tokenizer.ggml.model")) metadata.set("tokenizer.ggml.model", "no_vocab");
   GgufWriteOptions formats = options;
   if (!options.format) formats.format = [](const PlannedTensor&, DType stored) { return stored == DType::f64 ? DType::f32 : stored; };
-  detail::gguf::write_model(
-      path, published, TensorNames::library, tensors.found(),
-      [&](const FoundTensor& tensor, std::int64_t row, std::size_t bytes, std::byte* room) {
-        return tensors.row(tensor, row, bytes, room);
-      },
-      metadata, formats);
+  detail::gguf::write_model(path, published, TensorNames::library, tensors.found(),
+                            {[&](const FoundTensor& tensor, std::int64_t row, std::size_t bytes, std::byte* room) {
+                               return tensors.row(tensor, row, bytes, room);
+                             },
+                             true},
+                            metadata, formats);
 }
 
 }  // namespace llm
