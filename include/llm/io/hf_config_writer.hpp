@@ -113,6 +113,12 @@ inline OrderedJson config_json(const Config& c, Family family) {
 inline constexpr std::array writable_families{Family::llama,   Family::mistral,   Family::qwen2, Family::qwen3,     Family::phi3,
                                               Family::mixtral, Family::qwen3_moe, Family::gpt2,  Family::starcoder2};
 
+/// Which tokens begin and end a text; null where none does.
+inline void set_token_ids(OrderedJson& json, const std::optional<std::int64_t>& bos, const std::vector<std::int64_t>& eos) {
+  json["bos_token_id"] = bos ? OrderedJson(*bos) : OrderedJson();
+  json["eos_token_id"] = eos.empty() ? OrderedJson() : eos.size() == 1 ? OrderedJson(eos.front()) : OrderedJson(eos);
+}
+
 }  // namespace detail::hf
 
 /// What a config.json says beside the architecture.
@@ -148,14 +154,8 @@ inline std::string hf_config_text(const Config& config, Family family, const HfC
                         : options.dtype == DType::f16 ? "float16"
                         : options.dtype == DType::f64 ? "float64"
                                                       : "float32";
-  json["bos_token_id"] = options.bos_token_id ? detail::hf::OrderedJson(*options.bos_token_id) : detail::hf::OrderedJson();
+  detail::hf::set_token_ids(json, options.bos_token_id, options.eos_token_ids);
   json["pad_token_id"] = nullptr;
-  if (options.eos_token_ids.empty())
-    json["eos_token_id"] = nullptr;
-  else if (options.eos_token_ids.size() == 1)
-    json["eos_token_id"] = options.eos_token_ids.front();
-  else
-    json["eos_token_id"] = options.eos_token_ids;
   return json.dump(2) + "\n";
 }
 

@@ -22,6 +22,7 @@
 #include <llm/io/atomic_file.hpp>
 #include <llm/io/expected_tensors.hpp>
 #include <llm/io/found_tensors.hpp>
+#include <llm/io/generation_config.hpp>
 #include <llm/io/hf_config_writer.hpp>
 #include <llm/io/new_folder.hpp>
 #include <llm/io/parameter_source.hpp>
@@ -34,6 +35,7 @@ struct SaveOptions {
   std::int64_t shard_bytes = 5'000'000'000;  // a file holds at most so many, but at least one tensor
   std::optional<std::int64_t> bos_token_id = {};
   std::vector<std::int64_t> eos_token_ids = {};
+  std::optional<GenerationConfig> generation = {};  // how to draw tokens of the model; none: there is no generation_config.json
 };
 
 namespace detail {
@@ -189,15 +191,35 @@ inline std::string index_text(const std::vector<std::vector<SafetensorsTensor>>&
   return index.dump(2) + "\n";
 }
 
+/// The text of a generation_config.json. Numbers have as many digits as a float needs. Throws ValueError for one that is not finite.
+inline std::string generation_config_text(const GenerationConfig& config, const SaveOptions& options) {
+  hf::OrderedJson json;
+  hf::set_token_ids(json, options.bos_token_id, options.eos_token_ids);
+  const auto set = [&](const char* key, const auto& value) {
+    if (value) json[key] = *value;
+  };
+  const auto set_float = [&](const char* key, const std::optional<float>& value) {
+    if (value && !std::isfinite(*value)) throw ValueError(concat("llm::save_hf_directory: ", key, " is ", *value));
+    if (value) json[key] = hf::OrderedJson::parse(concat(*value));
+  };
+  set("do_sample", config.do_sample);
+  set_float("temperature", config.temperature);
+  set("top_k", config.top_k);
+  set_float("top_p", config.top_p);
+  set_float("min_p", config.min_p);
+  set_float("repetition_penalty", config.repetition_penalty);
+  set("max_new_tokens", config.max_new_tokens);
+  return json.dump(2) + "\n";
+}
+
 }  // namespace detail
 
 /// Writes a model, trainable or frozen, as a directory that transformers loads with equal logits: config.json and model.safetensors, or
-/// shards and their index. Matrices in block formats are decoded. Rows of q and k are put into Hugging Face's convention of RoPE, a tied
-/// head is not written. The folder appears in one step with everything in it; it must not exist yet, or be empty. A tokenizer's files are
-/// not written.
-/// Throws ConfigError when no family of transformers has such a model, ValueError for an element type that files of weights do not have,
-/// NumericError, naming the tensor, for weights that are not finite in the files' element type, FileError when the folder holds something
-/// or the system fails.
+/// shards and their index; generation_config.json where the options have one. Matrices in block formats are decoded. Rows of q and k are
+/// put into Hugging Face's convention of RoPE, a tied head is not written. The folder appears in one step with everything in it; it must
+/// not exist yet, or be empty. A tokenizer's files are not written. Throws ConfigError when no family of transformers has such a model,
+/// ValueError for an element type that files of weights do not have, NumericError, naming the tensor, for weights that are not finite in
+/// the files' element type, FileError when the folder holds something or the system fails.
 template <class Model>
 void save_hf_directory(const std::string& folder, const Model& model, const SaveOptions& options = {}) {
   using View = typename Model::ConstView;
@@ -218,6 +240,8 @@ void save_hf_directory(const std::string& folder, const Model& model, const Save
   }
   if (shards.size() > 1) detail::write_text(target / "model.safetensors.index.json", detail::index_text(shards));
   detail::write_text(target / "config.json", hf_config_text(Model::config, family, {dtype, options.bos_token_id, options.eos_token_ids}));
+  if (options.generation)
+    detail::write_text(target / "generation_config.json", detail::generation_config_text(*options.generation, options));
   target.commit();
 }
 

@@ -206,3 +206,22 @@ TEST_CASE("A folder that holds something is left as it is, and a refused export 
   fs::current_path(before_this);
   CHECK(fs::exists(folder / "here/config.json"));
 }
+
+TEST_CASE("How tokens are drawn is written where it is given, and read back the same") {
+  TemporaryFolder folder;
+  const auto model = llm::LLM<wide_heads>::random(3);
+  llm::save_hf_directory(folder / "plain", model);
+  CHECK_FALSE(llm::read_generation_config(folder / "plain"));
+  llm::GenerationConfig drawn{.do_sample = true, .temperature = 0.6f, .top_p = 0.95f, .top_k = 20, .max_new_tokens = 100};
+  llm::save_hf_directory(folder / "model", model, {.bos_token_id = 1, .eos_token_ids = {2, 7}, .generation = drawn});
+  const auto back = llm::read_generation_config(folder / "model");
+  REQUIRE(back);
+  CHECK((back->do_sample == true && back->temperature == 0.6f && back->top_p == 0.95f && !back->min_p && !back->repetition_penalty));
+  CHECK((back->top_k == 20 && back->max_new_tokens == 100));
+  const auto json = nlohmann::json::parse(read_file(folder / "model/generation_config.json"));
+  CHECK(json.dump() ==
+        R"({"bos_token_id":1,"do_sample":true,"eos_token_id":[2,7],"max_new_tokens":100,"temperature":0.6,"top_k":20,"top_p":0.95})");
+  drawn.min_p = std::nanf("");
+  CHECK_THROWS_WITH(llm::save_hf_directory(folder / "nan", model, {.generation = drawn}), Contains("min_p is nan"));
+  CHECK_FALSE(fs::exists(folder / "nan"));
+}
