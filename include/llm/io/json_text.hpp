@@ -21,7 +21,7 @@ class JsonText {
  public:
   /// `where` begins each error; `part` is what the text is called in one: "header", "file".
   JsonText(std::string where, std::string_view part, std::span<const std::byte> text, ReleasePages release = nullptr)
-      : where_(std::move(where)), part_(part), text_(text), release_(text.data(), release) {}
+      : where_(std::move(where)), part_(part), text_(text), release_(text.data(), release, std::size_t{1} << 18) {}
 
   class iterator {
    public:

@@ -34,6 +34,7 @@ void for_each_field(std::span<const std::byte> bytes, const std::string& where, 
     f(message.next());
     pages.passed(bytes.size() - message.left().size());
   }
+  if (release != nullptr) release(bytes.data(), bytes.size());
 }
 
 /// A token of the model and what kind it is: kinds have the numbers that GGUF gives them.
