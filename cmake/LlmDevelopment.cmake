@@ -32,6 +32,20 @@ if(llm_sanitize_flags)
   target_link_options(llm_development INTERFACE ${llm_sanitize_flags})
 endif()
 
+# The kernels, compiled once for the programs that link this. Tests of the library as users have it, in headers alone, do not.
+add_library(llm_kernels STATIC EXCLUDE_FROM_ALL)
+foreach(type float double bf16)
+  set(source "${PROJECT_BINARY_DIR}/kernels/${type}.cpp")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "#include <llm/backend/cpu/instantiate.hpp>\n\nLLM_INSTANTIATE_KERNELS(@type@)\n" @ONLY)
+  target_sources(llm_kernels PRIVATE "${source}")
+endforeach()
+target_link_libraries(llm_kernels PUBLIC llm::llm PRIVATE llm_development)
+target_compile_definitions(llm_kernels PUBLIC LLM_EXTERN_KERNELS)
+if(llm_sanitize_flags)
+  target_compile_options(llm_kernels PRIVATE -O1)  # without, as tests are compiled under a sanitizer, their loops are too slow
+endif()
+set_target_properties(llm_kernels PROPERTIES CXX_EXTENSIONS OFF)
+
 # Programs a user runs go to bin/ of the build folder.
 function(llm_add_program name source)
   get_filename_component(program "${source}" NAME_WE)

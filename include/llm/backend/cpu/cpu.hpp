@@ -12,6 +12,7 @@
 #include <llm/backend/cpu/attention.hpp>
 #include <llm/backend/cpu/attention_backward.hpp>
 #include <llm/backend/cpu/elementwise.hpp>
+#include <llm/backend/cpu/instantiate.hpp>
 #include <llm/backend/cpu/linear.hpp>
 #include <llm/backend/cpu/mixture.hpp>
 #include <llm/backend/cpu/optimizer.hpp>
