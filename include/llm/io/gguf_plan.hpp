@@ -45,7 +45,7 @@ namespace detail::gguf {
 /// GGUF has in one tensor for all, and GPT-2's queries, keys and values, which it has joined and checkpoints of this library apart.
 class Planner {
  public:
-  Planner(const PublishedConfig& model, TensorLayout source) : model_(model), config_(model.config) {
+  Planner(const PublishedConfig& model, TensorLayout source) : config_(model.config) {
     source_ = expected_tensors(config_, model.family, source);
     wanted_ = expected_tensors(config_, model.family, {.names = TensorNames::gguf});
     stacked_ = source.stacked;
@@ -116,7 +116,6 @@ class Planner {
     for (PlannedTensor& tensor : tensors) plan_.push_back(std::move(tensor));
   }
 
-  const PublishedConfig& model_;
   const Config& config_;
   std::vector<ExpectedTensor> source_, wanted_;
   bool stacked_ = false, in_out_ = false, joins_qkv_ = false;

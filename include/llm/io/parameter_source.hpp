@@ -96,7 +96,7 @@ inline constexpr std::array<ExpertMatrix, 3> expert_matrices{
 class SourceFinder {
  public:
   SourceFinder(const Config& target, const Config& file, Family family, TensorLayout layout)
-      : target_(target), file_(file), family_(family), own_names_(layout.names == TensorNames::library), n_(naming_of(family, layout)) {
+      : file_(file), family_(family), own_names_(layout.names == TensorNames::library), n_(naming_of(family, layout)) {
     if (target.rotary()) reorder_ = reorder_between(file.position, target.position);
   }
 
@@ -194,7 +194,7 @@ class SourceFinder {
     throw ConfigError(concat("llm::load: files of the family ", to_string(family_), " have no place for ", in_quotes(module)));
   }
 
-  const Config &target_, &file_;
+  const Config& file_;
   Family family_;
   bool own_names_;
   TensorNaming n_;
