@@ -40,12 +40,14 @@ void add_file(const std::string& path) {
   for (const std::int64_t length : {128, 512})
     bench::add(name + "/prefill:" + std::to_string(length), [=](bench::State& state) {
       const auto prompt = bench::random_ids<Model>(1, length, 0);
-      bench::time_calls(state, [&] { loaded().prefill(prompt); });
+      Loaded& model = loaded();
+      bench::time_calls(state, [&] { model.prefill(prompt); });
       state.counters["tokens/s"] = bench::rate(static_cast<double>(length));
     });
   bench::add(name + "/decode:64", [=](bench::State& state) {
     const auto next = bench::random_ids<Model>(1, 1, 0);
-    bench::time_calls(state, [&] { loaded().decode(next); });
+    Loaded& model = loaded();
+    bench::time_calls(state, [&] { model.decode(next); });
     state.counters["tokens/s"] = bench::rate(64);
   });
 }

@@ -1,48 +1,62 @@
 // Products with few rows, as in a decode step: their time is that of reading the weights.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include <llm/backend/concept.hpp>
 #include <llm/backend/cpu/dispatch.hpp>
 #include <llm/backend/cpu/parallel.hpp>
 #include <llm/backend/cpu/stored.hpp>
 #include <llm/backend/cpu/tile.hpp>
+#include <llm/backend/cpu/workspace.hpp>
 
 namespace llm::cpu {
 
 /// Up to this many rows a product reads its weights once and computes one dot product for each result (a decode step).
 inline constexpr std::int64_t few_rows = 8;
 
-/// f(kernels, x in float, first output, outputs) for each block of outputs.
+/// f(kernels, x in float, product, first output, outputs) for each block of outputs of products of the same rows, in one loop.
 template <class T, class F>
-void for_outputs(std::int64_t M, std::int64_t N, std::int64_t K, const T* x, const F& f) {
+void for_outputs(const T* x, const StoredProduct<T>* products, std::int64_t count, std::int64_t M, std::int64_t K, const F& f) {
   constexpr std::int64_t some = 24;
   const Matrix<float> wide = widened(dense(x, K), M, K, Slot::shared);
-  parallel_blocks(N, some, K / 4, [&](std::int64_t begin, std::int64_t end) {
-    with_vectors([&](auto kernels) { f(kernels, wide.data, begin, end - begin); });
+  std::int64_t blocks = 0;
+  for (std::int64_t i = 0; i < count; ++i) blocks += ceil_div(products[i].N, some);
+  parallel_for(blocks, some * K / 4, [&](std::int64_t block) {
+    const StoredProduct<T>* product = products;
+    for (; block >= ceil_div(product->N, some); ++product) block -= ceil_div(product->N, some);
+    const std::int64_t n = block * some;
+    with_vectors([&](auto kernels) { f(kernels, wide.data, *product, n, (std::min)(some, product->N - n)); });
   });
 }
 
-/// y[M,N] = x[M,K] w[N,K]^T + bias[N] for few rows and w of type W.
+/// Rows of weights of type W from output n on.
 template <class W, class T>
-void few_rows_forward(const T* x, const W* w, const T* bias, T* y, std::int64_t M, std::int64_t N, std::int64_t K) {
-  for_outputs(M, N, K, x, [&](auto kernels, const float* wide, std::int64_t n, std::int64_t count) {
-    using Weights = typename decltype(kernels)::template Weights<W>;
-    kernels.dot_rows(M, count, K, wide, K, Weights{w + n * K, K}, bias == nullptr ? nullptr : bias + n, y + n, N);
-  });
+const W* rows_from(const StoredProduct<T>& product, std::int64_t n, std::int64_t K) {
+  const W* const w = static_cast<const W*>(product.w);
+  reads_weights(w + n * K, w + product.N * K);
+  return w + n * K;
 }
 
-/// The same for w in a storage format.
+/// Outputs [n, n + count) of a product; `w` are their rows of weights.
+template <class Kernels, class W, class T>
+void some_outputs(Kernels, const float* x, const W* w, const StoredProduct<T>& product, std::int64_t M, std::int64_t K, std::int64_t n,
+                  std::int64_t count) {
+  Kernels::dot_rows(M, count, K, x, K, typename Kernels::template Weights<W>{w, K}, product.bias == nullptr ? nullptr : product.bias + n,
+                    product.y + n, product.N);
+}
+
+/// Products of few rows with weights in storage formats, as store_rows left them.
 template <class T>
-void few_rows_forward_stored(const T* x, const StoredColumns<float>& w, const T* bias, T* y, std::int64_t M, std::int64_t N) {
-  if (w.format == DType::f32) return few_rows_forward(x, reinterpret_cast<const float*>(w.rows), bias, y, M, N, w.K);
-  if (w.format == DType::bf16) return few_rows_forward(x, reinterpret_cast<const bf16*>(w.rows), bias, y, M, N, w.K);
-  if (w.format == DType::f16) return few_rows_forward(x, reinterpret_cast<const f16*>(w.rows), bias, y, M, N, w.K);
-  for_outputs(M, N, w.K, x, [&](auto kernels, const float* wide, std::int64_t n, std::int64_t count) {
-    const T* some_bias = bias == nullptr ? nullptr : bias + n;
-    using Weights = typename decltype(kernels)::template Weights<float>;
-    kernels.dot_rows(M, count, w.K, wide, w.K, Weights{w.block(0, w.K, n, count).data, w.K}, some_bias, y + n, N);
+void few_rows_forward(const T* x, const StoredProduct<T>* products, std::int64_t count, std::int64_t M, std::int64_t K) {
+  for_outputs(x, products, count, M, K, [&](auto kernels, const float* wide, const StoredProduct<T>& p, std::int64_t n, std::int64_t some) {
+    if (p.format == DType::f32) return some_outputs(kernels, wide, rows_from<float>(p, n, K), p, M, K, n, some);
+    if (p.format == DType::bf16) return some_outputs(kernels, wide, rows_from<bf16>(p, n, K), p, M, K, n, some);
+    if (p.format == DType::f16) return some_outputs(kernels, wide, rows_from<f16>(p, n, K), p, M, K, n, some);
+    const StoredColumns<float> stored{p.format, static_cast<const std::byte*>(p.w), K};
+    some_outputs(kernels, wide, stored.block(0, K, n, some).data, p, M, K, n, some);
   });
 }
 

@@ -75,9 +75,11 @@ class RoundedTask {
 
   /// Each row by itself: the panel comes from memory for the first alone.
   void some_rows(std::int64_t panel) const {
+    const Byte *const weights = w_ + panel * panel_bytes_, *const end = w_ + panels_ * panel_bytes_;
+    reads_weights(weights, end);
     float sums[panel_rows];
     for (std::int64_t m = 0; m < M_; ++m) {
-      kernels_->row_by_panel(x_.from(m), w_ + panel * panel_bytes_, w_ + panels_ * panel_bytes_, sums);
+      kernels_->row_by_panel(x_.from(m), weights, end, sums);
       write(sums, m, panel * panel_rows, panel_rows);
     }
   }

@@ -92,6 +92,7 @@ class Team {
   };
   struct Helper : Member {
     Workspaces workspaces;
+    ReadAhead reads;
     unsigned modes = 0;  // its float_modes
   };
   /// A library stays loaded as long as a thread has an object with a destructor in it.
@@ -142,17 +143,22 @@ class Team {
     static thread_local KeepsLibrary keeps;
     static_cast<void>(keeps);
     ThisThread::given_workspaces() = &me.workspaces;
+    ThisThread::read_ahead() = &me.reads;
     ThisThread::in_loop() = true;
     me.modes = detail::float_modes();
     me.ready.store(1);
     me.ready.notify_one();
     for (std::uint32_t seen = 0;;) {
-      if (!spin_.load(std::memory_order_relaxed) || !changes_soon(me.calls, seen)) {
+      const bool spin = spin_.load(std::memory_order_relaxed);
+      while (spin && me.calls.load(std::memory_order_relaxed) == seen && me.reads.fetch_some()) {
+      }
+      if (!spin || !changes_soon(me.calls, seen)) {
         me.asleep.store(true, std::memory_order_relaxed);
         me.calls.wait(seen);
         me.asleep.store(false, std::memory_order_relaxed);
       }
       seen = me.calls.load(std::memory_order_acquire);
+      me.reads.begin_loop();
       if (const std::int64_t done = work(me, &me.modes); done > 0) {
         finished_.fetch_add(static_cast<std::uint32_t>(done));
         finished_.notify_one();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <llm/backend/cpu/read_ahead.hpp>
 #include <llm/detail/platform.hpp>
 #include <llm/tensor/host_memory.hpp>
 
@@ -94,6 +95,11 @@ struct LLM_SHARED ThisThread {
     static thread_local bool in = false;
     return in;
   }
+  /// What a helper of a team knows of its reads; null in other threads.
+  static ReadAhead*& read_ahead() {
+    static thread_local ReadAhead* reads = nullptr;
+    return reads;
+  }
 
  private:
   /// Frees the workspaces at the end of the thread. Objects that are destroyed later may still call kernels: the thread then gets others,
@@ -115,6 +121,11 @@ struct LLM_SHARED ThisThread {
 template <class T>
 T* workspace(Slot slot, std::int64_t count) {
   return static_cast<T*>(ThisThread::workspaces().get(slot, static_cast<std::size_t>(count) * sizeof(T)));
+}
+
+/// A piece of a loop reads weights from `first` on, and the loop none beyond `end`; see ReadAhead.
+inline void reads_weights(const void* first, const void* end) {
+  if (ReadAhead* const reads = ThisThread::read_ahead()) reads->reads(first, end);
 }
 
 }  // namespace llm::cpu

@@ -22,9 +22,13 @@ LLM_SIMD vf load_halves(const Byte* p) { return load(reinterpret_cast<const f16*
 
 /// Sums of products of unsigned bytes of a with signed bytes of b, four to a lane, on top of `sums`.
 /// DotBytes: the CPU's own instruction. DotPairs: pairs of products meet in 16 bits, so `a` may have seven bits; eight are signed there,
-/// and get the sign of the product through b.
+/// and get the sign of the product through b. add_quad adds number J of `Count` quads, whose pairs may meet in `open` first.
 struct DotBytes {
   static constexpr bool signed_codes = false;
+  template <int Bits, int J, int Count>
+  LLM_SIMD static void add_quad(vi& sums, vi&, vu a, vi b) {
+    sums = add<Bits>(sums, a, b);
+  }
   template <int Bits>
   LLM_SIMD static vi add(vi sums, vu a, vi b) {
 #if LLM_SIMD_WIDTH == 16
@@ -39,7 +43,23 @@ struct DotPairs {
   static constexpr bool signed_codes = true;
   template <int Bits>
   LLM_SIMD static vi add(vi sums, vu a, vi b) {
-    vi pairs;
+    return sums + of_pairs(pairs<Bits>(a, b));
+  }
+  /// As many pairs of small codes are added up in 16 bits as fit; activations have magnitudes up to 127.
+  template <int Bits, int J, int Count>
+  LLM_SIMD static void add_quad(vi& sums, vi& open, vu a, vi b) {
+    constexpr int most = Bits == 8 ? 1 : 32767 / (2 * 127 * ((1 << Bits) - 1));
+    open = J % most == 0 ? pairs<Bits>(a, b) : (vi)((vs)open + (vs)pairs<Bits>(a, b));
+    if constexpr ((J + 1) % most == 0 || J + 1 == Count) sums = sums + of_pairs(open);
+  }
+
+ private:
+  typedef std::int16_t vs __attribute__((vector_size(LLM_SIMD_WIDTH * 4)));
+
+  /// a[2 i] b[2 i] + a[2 i + 1] b[2 i + 1], in 16 bits each.
+  template <int Bits>
+  LLM_SIMD static vi pairs(vu a, vi b) {
+    vi sums;
     if constexpr (Bits == 8) {
 #if LLM_SIMD_WIDTH == 16
       std::uint64_t negative;
@@ -50,9 +70,13 @@ struct DotPairs {
 #endif
       __asm__("vpabsb %0, %0" : "+v"(a));
     }
-    __asm__("vpmaddubsw %2, %1, %0" : "=v"(pairs) : "v"(a), "v"(b));
+    __asm__("vpmaddubsw %2, %1, %0" : "=v"(sums) : "v"(a), "v"(b));
+    return sums;
+  }
+  /// Pairs of pairs in 32 bits.
+  LLM_SIMD static vi of_pairs(vi pairs) {
     __asm__("vpmaddwd %1, %0, %0" : "+v"(pairs) : "v"(splat_int(0x00010001)));
-    return sums + pairs;
+    return pairs;
   }
 };
 

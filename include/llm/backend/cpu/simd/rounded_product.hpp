@@ -29,7 +29,7 @@ struct RoundedProduct : RoundRows {
   template <class Codes>
   LLM_KERNEL static void row_by_panel(const RoundedRows& x, const Byte* panel, [[maybe_unused]] const Byte* end, float* y) {
     using P = Packed<Codes>;
-    constexpr std::int64_t distance = 4096;
+    constexpr std::int64_t distance = 8192;
     vf sums[panel_vectors] = {};
     const Byte* header = panel + P::headers_at(x.K);
     const std::int32_t* start = x.start;
@@ -101,9 +101,10 @@ struct RoundedProduct : RoundRows {
   template <class Codes, int First, std::size_t... J>
   LLM_SIMD static void group(vf& sum, const Byte* codes, GroupScale s, const std::int8_t* x, float x_scale, const std::int32_t* start,
                              std::index_sequence<J...>) {
-    vi products = first_products<Codes>(start);
-    ((products = Dot::template add<Codes::bits>(products, quad_of<Codes, keeps_signs<Codes>, First + static_cast<int>(J)>(codes),
-                                                splat_four_bytes(x + 4 * (First + static_cast<int>(J))))),
+    vi products = first_products<Codes>(start), open = {};
+    (Dot::template add_quad<Codes::bits, static_cast<int>(J), static_cast<int>(sizeof...(J))>(
+         products, open, quad_of<Codes, keeps_signs<Codes>, First + static_cast<int>(J)>(codes),
+         splat_four_bytes(x + 4 * (First + static_cast<int>(J)))),
      ...);
     add_group<Codes>(sum, products, s.scale, s.offset, x_scale, start);
   }
