@@ -41,7 +41,7 @@ TEST_CASE("a thread that reads blocks in the same order again knows the next one
 TEST_CASE("the first piece of a loop counts, and what was read last time") {
   const Blocks blocks;
   ReadAhead reads;
-  for (const std::size_t from : {0, 1024}) {
+  for (const std::size_t from : {std::size_t{0}, std::size_t{1024}}) {
     blocks.read(reads, blocks.first);
     blocks.read(reads, blocks.second, from);
     reads.reads(blocks.first.data(), blocks.first.data() + 64);
