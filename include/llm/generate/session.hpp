@@ -40,6 +40,9 @@ template <class Model>
 using HiddenOf = typename HiddenStatesOf<Model>::type;
 }  // namespace detail
 
+/// Positions for which a session of more than twice as many takes memory at first. When they are full, it takes twice as much, and copies.
+inline constexpr std::int64_t positions_at_first = 512;
+
 /// A model with a cache of one row and the tokens that it holds: `llm::Session session(model); llm::generate(session, prompt, ...)`. The
 /// prompt is the whole text each time; of what the session holds it keeps the longest common beginning and computes the rest. With a
 /// drafter, `Session session(model, PromptLookup{})` or `DraftModel(small)`, several tokens are verified in one pass; when a stream is left
@@ -53,20 +56,21 @@ class Session {
   using drafter_type = Drafter;
   using LastLogits = typename Model::LastLogits;
 
-  /// Room for `capacity` positions, at most max_seq_len, allocated at once: much for a long context. Throws ShapeError.
+  /// Room for `capacity` positions, at most max_seq_len. A long context takes memory as it is used: see positions_at_first. Throws
+  /// ShapeError.
   explicit Session(const Model& model, std::int64_t capacity = Model::config.max_seq_len) : Session(model, Drafter(), capacity) {}
   Session(const Model& model, Drafter drafter, std::int64_t capacity = Model::config.max_seq_len)
-      : model_(&model), cache_(1, capacity), drafter_(std::move(drafter)) {
+      : model_(&model), capacity_(capacity), cache_(1, at_first(capacity)), drafter_(std::move(drafter)) {
     static_assert(DrafterFor<Drafter, Model>,
                   "llm::Session(model, drafter): the drafter must be llm::PromptLookup or llm::DraftModel(small)");
-    tokens_.reserve(static_cast<std::size_t>(capacity));
+    tokens_.reserve(static_cast<std::size_t>(cache_.capacity()));
   }
   explicit Session(const Model&&, std::int64_t = 0) = delete;  // it would be gone before the first token
   Session(const Model&&, Drafter, std::int64_t = 0) = delete;
 
   const Model& model() const { return *model_; }
   Drafter& drafter() { return drafter_; }
-  std::int64_t capacity() const { return cache_.capacity(); }
+  std::int64_t capacity() const { return capacity_; }
   /// The tokens that are not computed again.
   std::span<const Token> tokens() const { return tokens_; }
   std::int64_t length() const { return static_cast<std::int64_t>(tokens_.size()); }
@@ -112,21 +116,37 @@ class Session {
   Saved save() const { return {tokens_, cache_.save(0)}; }
   /// Goes on from what a session of the same model held. Throws ShapeError when it is longer than the capacity.
   void restore(const Saved& saved) {
+    make_room(0, saved.cached.length());
     cache_.restore(0, saved.cached);
     tokens_ = saved.tokens;
   }
 
  private:
   static auto ids_of(std::span<const Token> tokens) { return Model::Ids::from(tokens, {1, static_cast<std::int64_t>(tokens.size())}); }
+  /// The cache's first capacity.
+  static std::int64_t at_first(std::int64_t capacity) {
+    return capacity <= 2 * positions_at_first || capacity > Model::config.max_seq_len ? capacity : positions_at_first;
+  }
+  /// For `more` positions behind the first `start`: a cache that is too small becomes twice as large or more.
+  void make_room(std::int64_t start, std::int64_t more) {
+    Cache::require_room(start, more, capacity_);
+    if (start + more <= cache_.capacity()) return;
+    std::int64_t room = (std::max)(2 * cache_.capacity(), start + more + positions_at_first);
+    if (room + room / 2 >= capacity_) room = capacity_;  // to grow once more would take as much while it copies
+    tokens_.reserve(static_cast<std::size_t>(room));
+    cache_.grow(room);
+  }
   template <class Read>
   LastLogits reading(std::span<const Token> more, const Read& read) {
+    make_room(length(), static_cast<std::int64_t>(more.size()));
     LastLogits out = read();
     tokens_.insert(tokens_.end(), more.begin(), more.end());  // within the reserved room
     return out;
   }
 
   const Model* model_;
-  Cache cache_;
+  std::int64_t capacity_;
+  Cache cache_;  // of that capacity at last
   Drafter drafter_;
   std::vector<Token> tokens_;
 };

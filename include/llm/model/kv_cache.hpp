@@ -1,8 +1,9 @@
-// The keys and values of earlier positions, allocated once and appended in place.
+// The keys and values of earlier positions, appended in place.
 #pragma once
 
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <llm/model/config.hpp>
@@ -53,6 +54,17 @@ class KvCache {
     lengths_[at] = length;
   }
 
+  /// Room for more positions, up to max_seq_len. What rows hold is copied, keys first, and the memory before goes back to the system: so
+  /// half as much again lives meanwhile. What throws leaves the cache as it was. Throws ShapeError for a capacity beyond max_seq_len; does
+  /// nothing when there is as much room already.
+  void grow(std::int64_t capacity) {
+    if (capacity <= capacity_) return;
+    KvCache larger(batch_, capacity);  // untouched memory, which takes none of the machine's
+    move_rows(larger, &KvCache::k_);
+    move_rows(larger, &KvCache::v_);
+    capacity_ = capacity;
+  }
+
   /// What one row holds, apart from the cache: k and v [L, length, K, E].
   struct Row {
     Tensor<KV, Shape<C.n_layers, dyn, K, E>, Backend> k, v;
@@ -95,6 +107,15 @@ class KvCache {
   const Keys& keys() const { return k_; }
   const Keys& values() const { return v_; }
 
+  /// Throws ShapeError when `time` positions behind `start` are more than the capacity.
+  static void require_room(std::int64_t start, std::int64_t time, std::int64_t capacity) {
+    if (start + time > capacity)
+      throw ShapeError(
+          detail::concat("llm::KvCache: ", start, " cached + ", time, " new positions exceed ",
+                         capacity == C.max_seq_len ? "max_seq_len " : "the capacity ", capacity,
+                         capacity == C.max_seq_len ? " (hint: raise Config::max_seq_len)" : " (hint: allocate a larger cache)"));
+  }
+
   /// A pass of T new positions for rows [first, first + count). For LLM: plan, run the layers, commit.
   struct Plan {
     std::int64_t first, count, start;  // start: of every row, when `uniform`
@@ -109,11 +130,7 @@ class KvCache {
     Plan plan{first, count, length(first), true, 0, 0};
     for (std::int64_t row = first; row < first + count; ++row) {
       const std::int64_t start = length(row);
-      if (start + time > capacity_)
-        throw ShapeError(
-            detail::concat("llm::KvCache: ", start, " cached + ", time, " new positions exceed ",
-                           capacity_ == C.max_seq_len ? "max_seq_len " : "the capacity ", capacity_,
-                           capacity_ == C.max_seq_len ? " (hint: raise Config::max_seq_len)" : " (hint: allocate a larger cache)"));
+      require_room(start, time, capacity_);
       plan.uniform = plan.uniform && start == plan.start;
       plan.furthest = (std::max)(plan.furthest, start);
       next_lengths_[static_cast<std::size_t>(row)] = start + time;
@@ -138,6 +155,13 @@ class KvCache {
   }
 
  private:
+  void move_rows(KvCache& larger, Keys KvCache::*part) {
+    for (std::int64_t row = 0; row < batch_; ++row)
+      for (std::int64_t i = 0; i < C.n_layers; ++i)
+        copy_positions((this->*part).data() + offset(i, row), (larger.*part).data() + larger.offset(i, row), length(row));
+    this->*part = std::exchange(larger.*part, {});
+    trim_pool<Backend>();
+  }
   /// Where a row of a layer begins.
   std::int64_t offset(std::int64_t layer, std::int64_t row) const { return (layer * batch_ + row) * capacity_ * K * E; }
   static void copy_positions(const KV* from, KV* to, std::int64_t count) { Backend::template copy<KV>(to, from, count * K * E); }

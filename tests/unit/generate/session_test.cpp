@@ -188,6 +188,58 @@ TEST_CASE("What ends the reading of a long prompt leaves the session as it was")
   CHECK(session.save().cached.length() == 10);
 }
 
+namespace {
+inline constexpr llm::Config longer_words = [] {
+  llm::Config c = modern_words;
+  c.max_seq_len = 5000;
+  return c;
+}();
+}  // namespace
+
+TEST_CASE("A session of a long context takes memory as it is used, and gives the same bits") {
+  using LongerModel = llm::LLM<longer_words>;
+  const auto longer_model = llm_test::strong<LongerModel>(4);
+  LongerModel::Cache whole;
+  const std::int64_t each = whole.bytes() / 5000, before = llm::pool_statistics<llm::Cpu>().in_use;
+  const auto held = [&] { return (llm::pool_statistics<llm::Cpu>().in_use - before) / each; };  // in positions
+
+  llm::Session session(longer_model);
+  CHECK(session.capacity() == 5000);
+  CHECK((held() >= 512 && held() < 520));
+  const Tokens text = llm_test::words(1100, 7);
+  std::size_t at = 0;
+  for (const std::size_t piece : {500u, 12u, 1u, 87u, 500u}) {
+    const auto some = std::span(text).subspan(at, piece);
+    const auto logits = session.last_logits(some).to_vector();
+    CHECK(logits == longer_model.last_logits(LongerModel::Ids::from(some, {1, static_cast<std::int64_t>(piece)}), whole).to_vector());
+    at += piece;
+    CHECK((held() >= session.length() && held() < 3 * session.length() + 800));
+  }
+  llm::Session other(longer_model);
+  other.restore(session.save());
+  CHECK(other.last_logits(Tokens{3}).to_vector() == session.last_logits(Tokens{3}).to_vector());
+  CHECK_THROWS_AS(session.last_logits(llm_test::words(3900, 1)), llm::ShapeError);
+  CHECK(session.length() == 1101);
+  CHECK((held() < 5000));
+  CHECK(llm::generate_tokens(session, text, {.max_new_tokens = 3, .temperature = 0}).size() == 1103);
+}
+
+TEST_CASE("A cache grows with what its rows hold") {
+  Model::Cache cache(2, 30), large(2, 100);
+  for (auto* c : {&cache, &large}) {
+    model().last_logits(Model::Ids::from(llm_test::words(12, 5), {1, 12}), *c, 0);
+    model().last_logits(Model::Ids::from(llm_test::words(20, 6), {1, 20}), *c, 1);
+  }
+  cache.grow(100);
+  CHECK((cache.capacity() == 100 && cache.length(0) == 12 && cache.length(1) == 20));
+  cache.grow(50);
+  CHECK(cache.capacity() == 100);
+  const auto next = Model::Ids::from({3, 4}, {2, 1});
+  CHECK(model().last_logits(next, cache).to_vector() == model().last_logits(next, large).to_vector());
+  CHECK_THROWS_AS(cache.grow(161), llm::ShapeError);
+  CHECK((cache.capacity() == 100 && cache.length(1) == 21));
+}
+
 TEST_CASE("Rows of a cache can be copied, saved and restored") {
   Model::Cache cache(3, 30);
   const auto prompt = llm_test::words(12, 5);
