@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -177,13 +176,13 @@ inline std::uint32_t file_type(std::span<const GgufTensorToWrite> tensors) {
 }
 
 inline void write_planned(const std::string& path, GgufMetadata metadata, std::vector<PlannedTensor> plan,
-                          std::span<const FoundTensor> tensors, const RowReader& reader, const std::optional<PublishedConfig>& model,
+                          std::span<const FoundTensor> tensors, const RowReader& reader, const PublishedConfig* model,
                           const GgufWriteOptions& options) {
   const ModelWriter source(std::move(plan), tensors, reader, options);
   std::vector<GgufTensorToWrite> heads = source.heads();
   metadata.set("general.quantization_version", std::uint32_t{2});
   metadata.set("general.file_type", file_type(heads));
-  const bool divisors = model && model->config.rope_scaling.kind == RopeScalingKind::llama3;
+  const bool divisors = model != nullptr && model->config.rope_scaling.kind == RopeScalingKind::llama3;
   std::string first;
   if (divisors) {
     first = rope_divisors(model->config);
@@ -204,7 +203,7 @@ inline void write_model(const std::string& path, const PublishedConfig& model, T
                         const RowReader& reader, const GgufMetadata& more, const GgufWriteOptions& options) {
   GgufMetadata metadata = gguf_metadata(model);
   for (const GgufMetadata::Pair& pair : more.pairs()) metadata.set(pair.key, pair.value);
-  write_planned(path, std::move(metadata), plan_gguf(model, checked_layout(model, names, tensors)), tensors, reader, model, options);
+  write_planned(path, std::move(metadata), plan_gguf(model, checked_layout(model, names, tensors)), tensors, reader, &model, options);
 }
 
 }  // namespace detail::gguf
@@ -237,7 +236,7 @@ inline void write_gguf(const std::string& path, const GgufFile& source, const Gg
                        .mapped = source.mapped(),
                        .format = tensor.dtype});
   }
-  gg::write_planned(path, GgufMetadata(source), std::move(plan), tensors, gg::rows_in_memory(), {}, options);
+  gg::write_planned(path, GgufMetadata(source), std::move(plan), tensors, gg::rows_in_memory(), nullptr, options);
 }
 
 }  // namespace llm
