@@ -1,7 +1,6 @@
 // What the standard library does not know about threads.
 #pragma once
 
-#include <cstdint>
 #include <thread>
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
@@ -15,13 +14,6 @@ inline void relax_core() noexcept {
   __builtin_ia32_pause();
 #elif (defined(__GNUC__) || defined(__clang__)) && defined(__aarch64__)
   __asm__ volatile("yield");
-#endif
-}
-
-/// Asks for a line of memory that will be read soon, into the second cache where there is one. No address is a wrong one.
-inline void fetch_line([[maybe_unused]] std::uintptr_t address) noexcept {
-#if defined(__GNUC__) || defined(__clang__)
-  __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2);
 #endif
 }
 

@@ -48,9 +48,18 @@ void some_outputs(Kernels, const float* x, const W* w, const StoredProduct<T>& p
                     product.y + n, product.N);
 }
 
+/// y[M,N] = x[M,K] w[N,K]^T + bias[N] for few rows and w of type W.
+template <class W, class T>
+void few_rows_forward(const T* x, const W* w, const T* bias, T* y, std::int64_t M, std::int64_t N, std::int64_t K) {
+  const StoredProduct<T> one{dtype_of<W>, w, bias, y, N};
+  for_outputs(x, &one, 1, M, K, [&](auto kernels, const float* wide, const StoredProduct<T>& p, std::int64_t n, std::int64_t some) {
+    some_outputs(kernels, wide, rows_from<W>(p, n, K), p, M, K, n, some);
+  });
+}
+
 /// Products of few rows with weights in storage formats, as store_rows left them.
 template <class T>
-void few_rows_forward(const T* x, const StoredProduct<T>* products, std::int64_t count, std::int64_t M, std::int64_t K) {
+void few_rows_forward_stored(const T* x, const StoredProduct<T>* products, std::int64_t count, std::int64_t M, std::int64_t K) {
   for_outputs(x, products, count, M, K, [&](auto kernels, const float* wide, const StoredProduct<T>& p, std::int64_t n, std::int64_t some) {
     if (p.format == DType::f32) return some_outputs(kernels, wide, rows_from<float>(p, n, K), p, M, K, n, some);
     if (p.format == DType::bf16) return some_outputs(kernels, wide, rows_from<bf16>(p, n, K), p, M, K, n, some);

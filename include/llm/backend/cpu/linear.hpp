@@ -18,10 +18,7 @@ namespace llm::cpu {
 template <class T>
 void linear_forward(const T* x, const T* w, const T* bias, T* y, std::int64_t M, std::int64_t N, std::int64_t K) {
   if constexpr (!std::is_same_v<T, double>)
-    if (M <= few_rows) {
-      const StoredProduct<T> one{dtype_of<T>, w, bias, y, N};
-      return few_rows_forward(x, &one, 1, M, K);
-    }
+    if (M <= few_rows) return few_rows_forward(x, w, bias, y, M, N, K);
   product(M, N, K, dense(x, K), MatrixColumns<T>{dense(w, K).transposed()}, Output<T>{y, N, bias, false});
 }
 
@@ -86,7 +83,7 @@ void linear_forward_stored(const T* x, DType format, const void* w, const T* bia
   } else {
     const StoredProduct<T> one{format, w, bias, y, N};
     if (rounds_activations(format)) return rounded_products(x, &one, 1, M, K);
-    if (M <= few_rows) return few_rows_forward(x, &one, 1, M, K);
+    if (M <= few_rows) return few_rows_forward_stored(x, &one, 1, M, K);
     const StoredColumns<float> stored{format, static_cast<const std::byte*>(w), K};
     if (format == DType::f32)
       return product(M, N, K, dense(x, K), MatrixColumns<float>{dense(static_cast<const float*>(w), K).transposed()},
@@ -104,7 +101,7 @@ void linear_forward_stored(const T* x, const StoredProduct<T>* products, std::in
   if constexpr (!std::is_same_v<T, double>) {
     const auto rounded = std::count_if(products, end, [](const StoredProduct<T>& p) { return rounds_activations(p.format); });
     if (rounded == count) return rounded_products(x, products, count, M, K);
-    if (rounded == 0 && M <= few_rows) return few_rows_forward(x, products, count, M, K);
+    if (rounded == 0 && M <= few_rows) return few_rows_forward_stored(x, products, count, M, K);
   }
   for (const StoredProduct<T>* p = products; p != end; ++p) linear_forward_stored(x, p->format, p->w, p->bias, p->y, M, p->N, K);
 }

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <llm/detail/thread.hpp>
+#include <llm/detail/platform.hpp>
 
 namespace llm::cpu {
 
@@ -36,7 +36,8 @@ class ReadAhead {
   /// Fetches some lines of what probably comes next; false when there are none left.
   bool fetch_some() {
     constexpr std::size_t line = 64, some = 8;
-    for (std::size_t i = 0; i < some && next_.begin < next_.end; ++i, next_.begin += line) detail::fetch_line(next_.begin);
+    for (std::size_t i = 0; i < some && next_.begin < next_.end; ++i, next_.begin += line)
+      detail::prefetch(reinterpret_cast<const void*>(next_.begin));
     return next_.begin < next_.end;
   }
 
