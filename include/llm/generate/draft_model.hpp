@@ -51,7 +51,7 @@ class DraftModel {
       throw ValueError(detail::concat("llm::DraftModel: ", drawable, " ids can be drawn, but the model that drafts has ",
                                       std::int64_t{D::V}, " (hint: .vocab_limit = ", std::int64_t{D::V},
                                       ", when there is text for no more)"));
-    Run run{Sampler(options.sampling(), drawable), detail::HostLogits<typename D::LastLogits>(D::V), options.temperature <= 0, {}, {}, {}};
+    Run run{Sampler(options.sampling(), drawable), detail::HostLogits<typename D::LastLogits>(D::V), options.temperature == 0, {}, {}, {}};
     run.sampler.restore({~options.seed, options.stream, 0});  // other random numbers than the larger model's
     run.text.reserve(static_cast<std::size_t>(session_.capacity() + max_tokens_));
     run.tokens.reserve(static_cast<std::size_t>(max_tokens_));

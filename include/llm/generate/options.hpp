@@ -21,7 +21,7 @@ inline constexpr std::int64_t as_many_as_fit = -1;
 struct GenerateOptions {
   std::int64_t max_new_tokens = as_many_as_fit;  ///< at most this many; 0 computes nothing
   bool fit_context = false;                      ///< fewer than max_new_tokens, and no error, where there is not room for all of them
-  float temperature = 1.0f;                      ///< <= 0 takes the most probable token
+  float temperature = 1.0f;                      ///< 0 takes the most probable token
   std::int64_t top_k = 0;                        ///< 0 is off
   float top_p = 1.0f;                            ///< 1 is off
   float min_p = 0.0f;                            ///< 0 is off
@@ -79,7 +79,7 @@ inline std::int64_t new_token_limit(std::size_t prompt, const GenerateOptions& o
   const std::int64_t wanted = options.max_new_tokens;
   if (prompt == 0) throw ShapeError("llm::generate: the prompt is empty, expected at least one token");
   if (wanted < 0 && wanted != as_many_as_fit)
-    throw ValueError(concat("llm::generate: max_new_tokens is ", wanted, ", expected 0 or more, or llm::as_many_as_fit"));
+    throw ValueError(concat("llm::generate: max_new_tokens is ", wanted, ", expected 0 or more, or -1 (llm::as_many_as_fit)"));
   const auto length = static_cast<std::int64_t>(prompt);
   const std::int64_t left = room.capacity - length;
   if (left >= 0 && wanted <= left) return wanted == as_many_as_fit ? left : wanted;

@@ -18,7 +18,7 @@ namespace llm {
 /// How the next token is drawn. The steps apply in the order of the fields' list below: repetition penalty, temperature,
 /// top_k, top_p, min_p. The defaults draw from the model's own distribution.
 struct SamplingOptions {
-  float temperature = 1.0f;         ///< divides the logits; below 1 sharper, above 1 flatter; <= 0 takes the most probable token
+  float temperature = 1.0f;         ///< divides the logits; below 1 sharper, above 1 flatter; 0 takes the most probable token
   std::int64_t top_k = 0;           ///< only the k most probable tokens and those equal to the k-th; 0 is off
   float top_p = 1.0f;               ///< only the most probable tokens that sum to this probability; 1 is off, 0 the most probable
   float min_p = 0.0f;               ///< only tokens at least this many times as probable as the most probable one; 0 is off
@@ -31,8 +31,8 @@ inline void validate(const SamplingOptions& options) {
   const auto refuse = [](const char* field, auto value, const char* expected) {
     throw ValueError(detail::concat("llm::SamplingOptions: ", field, " is ", value, ", expected ", expected));
   };
-  if (!std::isfinite(options.temperature))
-    refuse("temperature", options.temperature, "a finite number (<= 0 takes the most probable token)");
+  if (!(options.temperature >= 0.0f && std::isfinite(options.temperature)))
+    refuse("temperature", options.temperature, "a finite number of at least 0 (0 takes the most probable token)");
   if (options.top_k < 0) refuse("top_k", options.top_k, "0 (off) or a positive count");
   if (!(options.top_p >= 0.0f && options.top_p <= 1.0f)) refuse("top_p", options.top_p, "a probability in [0, 1] (1 is off)");
   if (!(options.min_p >= 0.0f && options.min_p <= 1.0f)) refuse("min_p", options.min_p, "a ratio in [0, 1] (0 is off)");
@@ -128,7 +128,7 @@ class Sampler {
   void restore(const Rng::State& state) { rng_ = Rng(state); }
 
  private:
-  bool greedy() const { return options_.temperature <= 0.0f; }
+  bool greedy() const { return options_.temperature == 0.0f; }
 
   void check(std::span<const float> logits) const {
     if (logits.size() != scores_.size())

@@ -163,7 +163,7 @@ TEST_CASE("Wrong requests are refused before any computation [oov]") {
   CHECK(refused({1, 8}, {}) == "llm::generate: id of prompt token 1 is 8, outside the vocabulary 0 .. 7");
   CHECK(refused({-1}, {}) == "llm::generate: id of prompt token 0 is -1, outside the vocabulary 0 .. 7");
   CHECK(refused({1}, {.stop = {.token_ids = {8}}}) == "llm::generate: id of stop token 0 is 8, outside the vocabulary 0 .. 7");
-  CHECK(refused({1}, {.max_new_tokens = -2}) == "llm::generate: max_new_tokens is -2, expected 0 or more, or llm::as_many_as_fit");
+  CHECK(refused({1}, {.max_new_tokens = -2}) == "llm::generate: max_new_tokens is -2, expected 0 or more, or -1 (llm::as_many_as_fit)");
   CHECK(refused({1}, {.vocab_limit = 9}) == "llm::generate: vocab_limit is 9, expected 0 (all) to vocab_size = 8");
   CHECK(refused({5}, {.vocab_limit = 5}) == "llm::generate: id of prompt token 0 is 5, outside the vocabulary 0 .. 4");
   CHECK(refused({1}, {.max_new_tokens = (std::numeric_limits<std::int64_t>::max)()}) ==
