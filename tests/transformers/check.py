@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the library exports, loaded by Hugging Face transformers: check.py PROGRAM [GGUF]. Equal logits, no tensor missing or left over.
+"""What the library exports, loaded by Hugging Face transformers: check.py PROGRAM [GGUF]. Equal logits and greedy tokens, no tensor missing or left over.
 
 PROGRAM is built from write.cpp; GGUF is SmolLM2's file where it is there. Exit status 77 when transformers is not installed.
 """
@@ -19,17 +19,27 @@ except ImportError as error:
 TOLERANCE = 1e-5  # for each layer, times 1 + the logit
 
 
+def continued(model, prompt, size):
+    """`prompt` [1, T] and the most probable tokens behind it, `size` in all."""
+    tokens = prompt
+    while tokens.shape[1] < size:
+        tokens = torch.cat([tokens, model(tokens).logits[:, -1:].argmax(-1)], dim=1)
+    return tokens
+
+
 def compare(folder):
     model, report = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
     faults = {kind: sorted(map(str, names)) for kind, names in report.items() if names}
     expected = load_file(f"{folder}.expected.safetensors")
     with torch.no_grad():
         logits = model(expected["ids"]).logits
+        greedy = continued(model, expected["prompt"], expected["greedy"].shape[1])
     difference = ((logits - expected["logits"]).abs() / (1 + expected["logits"].abs())).max().item()
     spread = expected["logits"].std().item()
-    good = not faults and difference <= TOLERANCE * model.config.num_hidden_layers and spread > 0.1
-    print(f"{'ok' if good else 'FAIL':4} {folder.name}: {type(model).__name__}, logits differ by {difference:.2g}, their spread is {spread:.2g}"
-          f"{'' if not faults else ', ' + str(faults)}")
+    same = torch.equal(greedy, expected["greedy"])
+    good = not faults and same and difference <= TOLERANCE * model.config.num_hidden_layers and spread > 0.1
+    print(f"{'ok' if good else 'FAIL':4} {folder.name}: {type(model).__name__}, logits differ by {difference:.2g}, their spread is {spread:.2g}, "
+          f"{'the same' if same else 'OTHER'} greedy tokens{'' if not faults else ', ' + str(faults)}")
     return good
 
 

@@ -1,6 +1,8 @@
-// Writes models of every family as Hugging Face directories, each with ids and the logits that the library gives: write FOLDER [GGUF].
+// Writes models of every family as Hugging Face directories, each with ids, the logits that the library gives and the tokens that it draws:
+// write FOLDER [GGUF].
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,6 +11,7 @@
 #include <llm/io/load.hpp>
 #include <llm/io/save_hf.hpp>
 #include <llm/model.hpp>
+#include <support/exact_activations.hpp>
 #include <support/golden_configs.hpp>
 
 using namespace llm_test;
@@ -48,18 +51,22 @@ constexpr llm::Config starcoder2 = [] {
   return c;
 }();
 
+std::vector<std::int64_t> as_i64(const std::vector<llm::Token>& ids) { return {ids.begin(), ids.end()}; }
+
+/// `prompt`: what greedy tokens are drawn behind.
 template <class Model>
-void write(const std::string& folder, const std::string& name, const Model& model, const llm::SaveOptions& options = {}) {
+void write(const std::string& folder, const std::string& name, const Model& model, const llm::SaveOptions& options = {},
+           const std::vector<llm::Token>& prompt = {7, 1, 30, 5}) {
   constexpr std::int64_t rows = 2, length = 24;
-  std::vector<std::int64_t> ids;
   std::vector<llm::Token> tokens;
-  for (std::int64_t i = 0; i < rows * length; ++i) {
-    ids.push_back((i * 37 + i * i * 11 + 5) % Model::V);
-    tokens.push_back(static_cast<llm::Token>(ids.back()));
-  }
+  for (std::int64_t i = 0; i < rows * length; ++i) tokens.push_back(static_cast<llm::Token>((i * 37 + i * i * 11 + 5) % Model::V));
   const auto logits = model(Model::Ids::from(tokens, {rows, length})).to_vector();
+  const auto ids = as_i64(tokens), begin = as_i64(prompt);
+  const auto greedy = as_i64(llm::generate_tokens(model, prompt, {.max_new_tokens = 28, .temperature = 0}));
   llm::save_hf_directory(folder + "/" + name, model, options);
   const std::vector<llm::TensorToWrite> expected{{"ids", llm::DType::i64, {rows, length}, std::as_bytes(std::span(ids))},
+                                                 {"prompt", llm::DType::i64, {1, std::ssize(begin)}, std::as_bytes(std::span(begin))},
+                                                 {"greedy", llm::DType::i64, {1, std::ssize(greedy)}, std::as_bytes(std::span(greedy))},
                                                  {"logits", llm::DType::f32, {rows, length, Model::V}, std::as_bytes(std::span(logits))}};
   llm::write_safetensors(folder + "/" + name + ".expected.safetensors", expected);
 }
@@ -100,8 +107,11 @@ void write_all(const std::string& folder) {
 
 int main(int argc, char** argv) {
   try {
+    const ExactActivations exact;  // what is written are the decoded weights, and transformers rounds no activations
     write_all(argv[1]);
-    if (argc > 2) write(argv[1], "smollm2", llm::load<llm::configs::smollm2_135m>(argv[2]), {.bos_token_id = 1, .eos_token_ids = {2}});
+    const std::vector<llm::Token> france{504, 3575, 282, 4649, 314};  // "The capital of France is"
+    if (argc > 2)
+      write(argv[1], "smollm2", llm::load<llm::configs::smollm2_135m>(argv[2]), {.bos_token_id = 1, .eos_token_ids = {2}}, france);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
