@@ -179,6 +179,42 @@ TEST_CASE("The cache: lengths, limits, rows, and what an error leaves [ctx]") {
 }
 
 namespace {
+/// Logits [1, T, V] of a text that is read in passes which end at the given positions.
+template <class M>
+std::vector<float> in_passes(const M& model, const std::vector<llm::Token>& text, const std::vector<std::int64_t>& ends) {
+  typename M::Cache cache;
+  std::vector<float> all;
+  std::int64_t from = 0;
+  for (const std::int64_t end : ends) {
+    const std::vector<llm::Token> part(text.begin() + from, text.begin() + end);
+    const auto logits = model(M::Ids::from(part, {1, end - from}), cache).to_vector();
+    all.insert(all.end(), logits.begin(), logits.end());
+    from = end;
+  }
+  return all;
+}
+
+template <class M>
+void check_cache_changes_nothing() {
+  const M model = M::random(1);
+  const std::vector<llm::Token> text = ids(1, 12).to_vector();
+  const auto full = model(M::Ids::from(text, {1, 12})).to_vector();
+  for (const auto& ends : std::vector<std::vector<std::int64_t>>{{12}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {5, 6, 11, 12}}) {
+    const auto cached = in_passes(model, text, ends);
+    REQUIRE(cached.size() == full.size());
+    for (std::size_t i = 0; i < full.size(); ++i) REQUIRE(std::abs(cached[i] - full[i]) <= 1e-5f);
+  }
+}
+}  // namespace
+
+// Every kind of model: tests/regression/kv_equal_test.cpp.
+TEST_CASE("Prefill, single steps and a full pass give the same logits [kv_equal]") {
+  check_cache_changes_nothing<Model>();
+  check_cache_changes_nothing<llm::LLM<untied>>();
+  check_cache_changes_nothing<llm::LLM<small, llm::Trainable<float>, llm::Reference>>();
+}
+
+namespace {
 /// Fails in the output head, after all layers have run.
 struct FailingHead : llm::Reference {
   static inline bool fails = false;

@@ -50,7 +50,8 @@ TEST_CASE("a tokenizer that merges by scores goes into a GGUF file and back [spm
   CHECK(keys.values.types[1] == llm::GgufVocabulary::control);
   CHECK(keys.values.types[3] == llm::GgufVocabulary::byte);
   CHECK(keys.values.types[699] == llm::GgufVocabulary::normal);
-  for (const Json& c : expected().at("encode")) {
+  const Json json = expected();
+  for (const Json& c : json.at("encode")) {
     INFO(c.dump());
     const std::string text = c.at("text");
     CHECK(after.encode(text) == before.encode(text));
