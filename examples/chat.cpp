@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "support/model_programs.hpp"
+#include "support/number_checks.hpp"
 #include "support/sampling_options.hpp"
 
 int main(int argc, char** argv) {
@@ -17,11 +18,11 @@ int main(int argc, char** argv) {
   app.add_option("--template", o.chat_template, "another chat template than the model's: a name such as chatml, or a .jinja file");
   app.add_option("--set", o.variables, "NAME=VALUE for the template, such as enable_thinking=false")->allow_extra_args(false);
   app.add_option("--system", o.system, "what the model is told first");
-  app.add_option("--context", o.context, "tokens that the conversation may have; it takes memory")->check(CLI::PositiveNumber);
+  app.add_option("--context", o.context, "tokens that the conversation may have; it takes memory")->check(examples::above_zero());
   examples::SamplingOptions sampling(app, g, "of an answer; -1: as many as fit the context");
   app.add_flag("--show-special", g.show_special, "shows special tokens as they are spelled");
   app.add_flag("--timings", o.timings, "prints how fast prompt and answer were computed, and what was kept from before");
-  app.add_option("--threads", o.threads, "0: all cores")->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", o.threads, "0: all cores")->check(examples::zero_or_more());
   CLI11_PARSE(app, argc, argv);
   try {
     sampling.take_defaults(o.model);

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "support/model_programs.hpp"
+#include "support/number_checks.hpp"
 #include "support/sampling_options.hpp"
 
 int main(int argc, char** argv) {
@@ -17,7 +18,7 @@ int main(int argc, char** argv) {
   app.add_option("--tokenizer", o.tokenizer, "a file or a folder with the tokenizer, where the model comes without one");
   app.add_option("--prompt", o.prompt, "the text to continue")->required();
   examples::SamplingOptions sampling(app, o.options, "tokens to add, of trained models characters; -1: as many as fit the model's context");
-  app.add_option("--threads", o.threads, "0: all cores")->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", o.threads, "0: all cores")->check(examples::zero_or_more());
   CLI11_PARSE(app, argc, argv);
   try {
     sampling.take_defaults(o.model);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "support/model_programs.hpp"
+#include "support/number_checks.hpp"
 
 int main(int argc, char** argv) {
   examples::PerplexityJob o;
@@ -12,12 +13,12 @@ int main(int argc, char** argv) {
   app.add_option("model", o.model, "a Hugging Face folder, or a .gguf, .safetensors or llama2.c .bin file")->required();
   app.add_option("--tokenizer", o.tokenizer, "a file or a folder with the tokenizer, where the model comes without one");
   app.add_option("text", o.text, "the text file")->required();
-  app.add_option("--context", o.context, "tokens of a window; without it 512, or as many as the model takes");
-  app.add_option("--stride", o.stride, "from one window to the next; half the context without it");
+  app.add_option("--context", o.context, "tokens of a window; 0: 512, or as many as the model takes")->check(examples::zero_or_more());
+  app.add_option("--stride", o.stride, "from one window to the next; 0: half the context")->check(examples::zero_or_more());
   app.add_flag("--separate", o.separate, "windows one behind the other whose second half counts, as llama.cpp takes them");
   app.add_flag("--special", o.special, "special tokens that the text spells are tokens; without it letters like any other");
-  app.add_option("--tokens", o.most, "of the text, at most so many");
-  app.add_option("--threads", o.threads, "0: all cores")->check(CLI::NonNegativeNumber);
+  app.add_option("--tokens", o.most, "of the text, at most so many; 0: all")->check(examples::zero_or_more());
+  app.add_option("--threads", o.threads, "0: all cores")->check(examples::zero_or_more());
   CLI11_PARSE(app, argc, argv);
   try {
     examples::run(o);

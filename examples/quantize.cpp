@@ -19,11 +19,13 @@ namespace {
 struct Options {
   std::string model, output, format = "q4_k", name;
   bool pure = false, overwrite = false, no_tokenizer = false;
-  int threads = static_cast<int>((std::max)(1u, std::thread::hardware_concurrency()));
+  int threads = 0;  // 0: all cores
 };
 
-/// A format that matrices of a GGUF file may have. Throws ValueError for other words.
-llm::DType format_of(const std::string& word) {
+/// A format that matrices of a GGUF file may have, also as Q8_0. Throws ValueError for other words.
+llm::DType format_of(std::string word) {
+  for (char& c : word)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   llm::DType format = llm::DType::f32;
   if (!llm::parse_dtype(word, format) || format == llm::DType::f64 || format == llm::DType::i64 || format == llm::DType::i32 ||
       format == llm::DType::u8)
@@ -53,12 +55,20 @@ llm::GgufMetadata beside_the_weights(const Options& o, std::int64_t vocab_size) 
   return out;
 }
 
+/// Programs know a GGUF file by its name, and a folder is not replaced.
+void check_output(const Options& o) {
+  if (!o.output.ends_with(".gguf")) throw llm::FileError(o.output + ": the output's name must end in .gguf");
+  if (std::filesystem::is_directory(o.output)) throw llm::FileError(o.output + " is a folder");
+  if (std::filesystem::exists(o.output) && !o.overwrite) throw llm::FileError(o.output + " exists (hint: --overwrite replaces it)");
+}
+
 void run(const Options& o) {
   const llm::DType format = format_of(o.format);
-  if (std::filesystem::exists(o.output) && !o.overwrite) throw llm::FileError(o.output + " exists (hint: --overwrite replaces it)");
+  check_output(o);
   examples::QuantizeReport report;
   std::int64_t layers = 0;
-  llm::GgufWriteOptions options{.threads = o.threads};
+  llm::GgufWriteOptions options{.threads =
+                                    o.threads > 0 ? o.threads : static_cast<int>((std::max)(1u, std::thread::hardware_concurrency()))};
   options.format = [&](const llm::PlannedTensor& tensor, llm::DType) { return llm::mixed_format(tensor, format, layers, o.pure); };
   options.progress = [&](const llm::WrittenTensor& tensor) { report.add(tensor); };
   if (o.model.ends_with(".gguf")) {
@@ -83,7 +93,7 @@ int main(int argc, char** argv) {
   app.add_option("output", o.output, "the .gguf file to make")->required();
   app.add_option("--format", o.format, "f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q2_k q3_k q4_k q5_k q6_k; q4_k without it");
   app.add_flag("--pure", o.pure, "this format for all matrices: no more bits for the embedding, the head and sensitive layers");
-  app.add_option("--threads", o.threads, "that encode; all cores without it")->check(CLI::Range(1, 1024));
+  app.add_option("--threads", o.threads, "that encode; 0: all cores")->check(CLI::Range(0, 1024));
   app.add_option("--name", o.name, "general.name in the file; the folder's name without it");
   app.add_flag("--no-tokenizer", o.no_tokenizer, "leave the tokenizer out");
   app.add_flag("--overwrite", o.overwrite, "replace the output file if it exists");

@@ -42,11 +42,15 @@ int main(int argc, char** argv) {
   bool no_special = false, letters = false;
   CLI::App app("Shows what ids a text becomes.");
   app.add_option("model", o.model, "a model's folder or file, or a tokenizer.json, tokenizer.model or llama2.c tokenizer.bin")->required();
-  app.add_option("text", o.text, "the text");
-  app.add_option("--decode", o.decode, "ids whose text to show instead")->delimiter(',');
+  auto* const text = app.add_option("text", o.text, "the text");
+  auto* const decode = app.add_option("--decode", o.decode, "ids whose text to show instead, as 1,2,3")->delimiter(',')->excludes(text);
   app.add_flag("--no-special", no_special, "leave out the tokens that the model expects around a text");
   app.add_flag("--letters", letters, "take special tokens in the text for text like any other");
   CLI11_PARSE(app, argc, argv);
+  if (decode->count() == 0 && text->count() == 0) {
+    std::fprintf(stderr, "tokenize: there is neither a text nor --decode\n");
+    return 1;
+  }
   o.encode = {.add_special = !no_special, .parse_special = !letters};
   try {
     run(o);

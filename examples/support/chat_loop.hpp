@@ -80,7 +80,7 @@ class ChatLoop {
       if (options_.timings) print_timings(reply, prefill, watch.seconds());
       return true;
     } catch (const llm::Error& error) {
-      std::fprintf(stderr, "chat: %s (hint: /reset begins anew)\n", error.what());
+      std::fprintf(stderr, "chat: %s (hint: /reset begins anew; a larger --context has more room)\n", error.what());
       return false;
     }
   }

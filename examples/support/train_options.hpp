@@ -11,6 +11,8 @@
 #include <llm/core/error.hpp>
 #include <llm/train/checkpoint.hpp>
 
+#include "number_checks.hpp"
+
 namespace examples {
 
 struct TrainOptions {
@@ -31,14 +33,14 @@ inline void parse(CLI::App& app, TrainOptions& options, int argc, char** argv) {
       app.add_option("--dtype", options.dtype, "of weights and activations: f32, or bf16 with master weights and gradients in f32")
           ->check(CLI::IsMember({"f32", "bf16"})),
       app.add_option("--seed", options.seed, "of weights, batches and sample"),
-      app.add_option("--batch", options.batch, "windows in a step")->check(CLI::PositiveNumber),
+      app.add_option("--batch", options.batch, "windows in a step")->check(above_zero()),
       app.add_option("--length", options.length, "characters in a window")->check(CLI::Range(1, 64)),
-      app.add_option("--max-lr", options.max_lr, "learning rate after the warm-up; it falls to a tenth")->check(CLI::PositiveNumber),
-      app.add_option("--warmup", options.warmup, "steps until then")->check(CLI::NonNegativeNumber)};
-  const auto* const steps = app.add_option("--steps", options.steps, "optimizer steps in all")->check(CLI::PositiveNumber);
-  app.add_option("--every", options.every, "steps between printed lines and checkpoints")->check(CLI::PositiveNumber);
+      app.add_option("--max-lr", options.max_lr, "learning rate after the warm-up; it falls to a tenth")->check(above_zero()),
+      app.add_option("--warmup", options.warmup, "steps until then")->check(zero_or_more())};
+  const auto* const steps = app.add_option("--steps", options.steps, "optimizer steps in all")->check(above_zero());
+  app.add_option("--every", options.every, "steps between printed lines and checkpoints")->check(above_zero());
   app.add_option("--out", options.out, "folder for the checkpoint, metrics.csv and loss.svg");
-  app.add_option("--threads", options.threads, "0: all cores")->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", options.threads, "0: all cores")->check(zero_or_more());
   auto* const resume = app.add_flag("--resume", options.resume, "go on with the run in --out; a larger --steps makes it longer");
   resume->excludes(app.add_flag("--overwrite", options.overwrite, "replace the run in --out"));
   for (auto* const option : of_a_new_run) resume->excludes(option);

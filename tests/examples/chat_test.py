@@ -41,7 +41,7 @@ def main():
 
     # What does not fit is said, and the conversation goes on.
     _, turns, errors = chat(["hi", "x" * 300, "hi"], *chatml, "--context", "100", status=1)
-    assert len(turns) == 2 and "(hint: /reset begins anew)" in errors, errors
+    assert len(turns) == 2 and "(hint: /reset begins anew; a larger --context has more room)" in errors, errors
     invalid = subprocess.run([CHAT, MODEL, *chatml, "--max-new-tokens", "1"], input=b"a\xffb\n", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              timeout=120, check=False)
     assert invalid.returncode == 0, invalid.stderr

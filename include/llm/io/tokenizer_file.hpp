@@ -86,8 +86,9 @@ inline BpeParts read_parts(const std::string& file, bool beside) {
   if (file.ends_with(".json")) return read_tokenizer_json(file, complete(Surroundings::Of::tokenizer_json));
   if (file.ends_with(".model")) return read_sentencepiece(file, complete(Surroundings::Of::tokenizer_model));
   if (file.ends_with(".bin")) return read_llama2c_tokenizer(file);
-  throw FileError(
-      concat("llm::Tokenizer: ", file, ": is no folder, and its name ends in none of .json, .model, .bin, .gguf and .safetensors"));
+  throw FileError(concat("llm::Tokenizer: ", file,
+                         path_exists(file) ? ": is no folder, and its name ends in none of .json, .model, .bin, .gguf and .safetensors"
+                                           : ": there is no such file or folder"));
 }
 
 }  // namespace detail::tokenizer_file

@@ -141,6 +141,8 @@ TEST_CASE("where there is no tokenizer, the error says what was looked for") {
   write_file(folder / "tokenizer.model", "x");
   CHECK_THROWS_WITH(Tokenizer::from_file(folder.path()), says("tokenizer.model: no SentencePiece model"));
   CHECK_THROWS_WITH(Tokenizer::from_file(folder / "tokenizer.model"), says("tokenizer.model: no SentencePiece model"));
+  CHECK_THROWS_WITH(Tokenizer::from_file(folder / "none"), says("none: there is no such file or folder"));
+  write_file(folder / "tokenizer.txt", "x");
   CHECK_THROWS_WITH(Tokenizer::from_file(folder / "tokenizer.txt"),
                     says("its name ends in none of .json, .model, .bin, .gguf and .safetensors"));
   CHECK_THROWS_AS(Tokenizer::from_file(folder / "none.json"), llm::FileError);
