@@ -28,10 +28,15 @@ inline constexpr std::string_view gguf_key = "tokenizer.chat_template";
   throw FileError(concat("llm::read_chat_template: ", path, ": ", reason));
 }
 
+/// A copy of a template that stands in the file.
+inline std::string copy_of(const std::string& path, std::string_view text) {
+  if (text.size() > ChatTemplate::max_source_bytes) refuse(path, "is too large for a template");
+  return std::string(text);
+}
+
 inline std::string text_of(const std::string& path) {
   const MappedFile file = MappedFile::open(path);
-  if (file.bytes().size() > ChatTemplate::max_source_bytes) refuse(path, "is too large for a template");
-  return std::string(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  return copy_of(path, {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
 }
 
 /// Of a JSON object: "chat_template" is the template, or a list of named ones, of which "default" counts.
@@ -62,7 +67,7 @@ inline std::optional<std::string> read_chat_template(const std::string& path) {
     if (value == nullptr) return {};
     const auto text = value->text();
     if (!text) detail::chat_file::refuse(path, detail::concat("key '", detail::chat_file::gguf_key, "' is no string"));
-    return std::string(*text);
+    return detail::chat_file::copy_of(path, *text);
   }
   if (path.ends_with(".jinja")) return detail::chat_file::text_of(path);
   const auto beside = [&](const char* name) { return detail::inside(detail::model_folder(path), name); };

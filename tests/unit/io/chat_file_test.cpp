@@ -10,6 +10,7 @@
 
 #include <support/catch.hpp>
 #include <support/gguf_builder.hpp>
+#include <support/resident_memory.hpp>
 #include <support/temporary_folder.hpp>
 #include <support/tokenizer_json.hpp>
 
@@ -70,7 +71,37 @@ TEST_CASE("a GGUF file's chat template is a key of it") {
   const std::string tiny = LLM_TEST_DATA "/goldens/tiny.gguf";
   CHECK_FALSE(llm::read_chat_template(tiny));
   CHECK_THROWS_WITH(llm::load_chat_format(tiny), says("tiny.gguf: has no chat template"));
+  const TemporaryFolder folder;
+  write_file(folder / "m.gguf", llm_test::GgufBuilder().text("tokenizer.chat_template", std::string(2'000'000, 'x')).str());
+  CHECK_THROWS_WITH(llm::read_chat_template(folder / "m.gguf"), says("m.gguf: is too large for a template"));
 }
+
+#ifdef LLM_TEST_MEASURES_MEMORY
+TEST_CASE("refusing a chat template takes less than 16 MiB of memory, however long or dense it is [st_alloc]") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "m.gguf";
+  write_file(path, llm_test::GgufBuilder().text("tokenizer.chat_template", std::string(90'000'000, 'x')).str());
+  CHECK(llm_test::refusal_is_cheap([&] { llm::read_chat_template(path); }, "is too large for a template"));
+
+  write_file(folder / "tokenizer.json", llm_test::tokenizer_json().dump());
+  const auto cheap = [&](const std::string& part, const std::string& end) {
+    std::string text;
+    while (text.size() + part.size() < llm::ChatTemplate::max_source_bytes - end.size()) text += part;
+    write_file(folder / "chat_template.jinja", text + end);
+    CAPTURE(part);
+    CHECK(llm_test::refusal_is_cheap([&] { llm::load_chat_format(folder.path()); }));
+  };
+  cheap("{{a}}", "{{");
+  cheap("{{[a,a,a,a]}}", "{{");
+  cheap("{{----------a}}", "{{");
+  cheap("{%if a%}", "");
+  cheap("{%if a%}{%endif%}", "{{");
+  cheap("{%set a=1%}", "{{");
+  cheap("x{#", "");
+  cheap("{##}x", "{{");
+  cheap("x", "{{");
+}
+#endif
 
 TEST_CASE("the chat template of a folder goes into a GGUF file, and the conversation stays the same") {
   const TemporaryFolder folder;

@@ -71,6 +71,7 @@ class Lexer {
 
  private:
   using Kind = Token::Kind;
+  static constexpr std::size_t max_tokens = std::size_t{1} << 15;  // published templates have up to some thousands
   static constexpr std::array<std::string_view, 6> long_symbols{"**", "//", "==", "!=", "<=", ">="};
 
   explicit Lexer(std::string source) : source_(std::move(source)) {}
@@ -96,7 +97,10 @@ class Lexer {
         std::count(source_.begin() + static_cast<std::ptrdiff_t>(at_), source_.begin() + static_cast<std::ptrdiff_t>(at_ + count), '\n'));
     at_ += count;
   }
-  void add(Kind kind, std::string text = {}, std::int64_t number = 0) { tokens_.push_back({kind, std::move(text), number, line_}); }
+  void add(Kind kind, std::string text = {}, std::int64_t number = 0) {
+    if (tokens_.size() == max_tokens) fail(line_, "the template is too long: more than ", max_tokens, " words and symbols");
+    tokens_.push_back({kind, std::move(text), number, line_});
+  }
 
   void run() {
     while (at_ < source_.size()) {
