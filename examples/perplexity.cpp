@@ -14,8 +14,10 @@ int main(int argc, char** argv) {
   app.add_option("--tokenizer", o.tokenizer, "a file or a folder with the tokenizer, where the model comes without one");
   app.add_option("text", o.text, "the text file")->required();
   app.add_option("--context", o.context, "tokens of a window; 0: 512, or as many as the model takes")->check(examples::zero_or_more());
-  app.add_option("--stride", o.stride, "from one window to the next; 0: half the context")->check(examples::zero_or_more());
-  app.add_flag("--separate", o.separate, "windows one behind the other whose second half counts, as llama.cpp takes them");
+  auto* const stride =
+      app.add_option("--stride", o.stride, "from one window to the next; 0: half the context")->check(examples::zero_or_more());
+  app.add_flag("--separate", o.separate, "windows one behind the other whose second half counts, as llama.cpp takes them")
+      ->excludes(stride);
   app.add_flag("--special", o.special, "special tokens that the text spells are tokens; without it letters like any other");
   app.add_option("--tokens", o.most, "of the text, at most so many; 0: all")->check(examples::zero_or_more());
   app.add_option("--threads", o.threads, "0: all cores")->check(examples::zero_or_more());

@@ -17,6 +17,7 @@
 #endif
 #include <llm/core/error.hpp>
 #include <llm/io/load.hpp>
+#include <llm/io/tensor_check.hpp>
 #include <llm/model/rules.hpp>
 
 #include "open_model.hpp"
@@ -51,6 +52,15 @@ inline std::string quoted(const std::string& text) {
   return out + "'";
 }
 
+/// Before somebody builds a program for a model: its tensors are there. Throws FileError.
+inline void require_tensors(const llm::CheckpointFiles& files, const std::string& path) {
+  if (!files.has_weights())
+    throw llm::FileError(path + ": holds no weights: there is neither model.safetensors nor model.safetensors.index.json (hint: " +
+                         "pytorch_model.bin is not read; convert it to safetensors)");
+  const auto check = llm::check_tensors(*files.model(), files.names(), files.tensors(), {.compare_copies = false});
+  if (!check.matches()) throw llm::FileError(path + ": the tensors are not those of the config: " + check.text());
+}
+
 /// Why a program does not run a model: what the library cannot build of it, or else with the command that builds the program for it.
 inline std::string how_to_build(const std::string& program, const std::string& model, const llm::Config& config) {
   const std::string text = model + ": " + program + " is not compiled for this model. ";
@@ -65,7 +75,8 @@ inline std::string how_to_build(const std::string& program, const std::string& m
 
 /// Calls f.template operator()<C>(name) for the compiled-in config whose weights the files at `path` hold, after it has said on stderr
 /// which family they are of, and which convention of RoPE was found. Nothing is read of the weights before it is clear which model this
-/// is. Throws FileError when nothing says that, ConfigError, with the one command that builds `program` for this model, when there is none.
+/// is. Throws FileError when nothing says that, or when its tensors are not there; ConfigError, with the one command that builds `program`
+/// for this model, when there is none.
 template <class F>
 void with_published_model(const std::string& path, const std::string& program, F&& f) {
   const llm::CheckpointFiles files = open_model(path);
@@ -75,7 +86,9 @@ void with_published_model(const std::string& path, const std::string& program, F
                  std::string(llm::rope_convention(model.config.position)).c_str());
     f.template operator()<C>(name);
   };
-  if (!detail::any_published_model(files, call)) throw llm::ConfigError(detail::how_to_build(program, path, model.config));
+  if (detail::any_published_model(files, call)) return;
+  detail::require_tensors(files, path);
+  throw llm::ConfigError(detail::how_to_build(program, path, model.config));
 }
 
 }  // namespace examples

@@ -70,6 +70,7 @@ class CheckpointFiles {
     if (path.ends_with(".gguf")) return open_gguf(path);
     if (path.ends_with(".safetensors")) return open_file(path);
     if (path.ends_with(".bin")) return open_llama2c(path);
+    if (path.ends_with(".index.json")) fail(path, "is the index of a model in shards (hint: give the folder)");
     if (path.ends_with(".json")) return read_config(path);
     if (!detail::path_exists(path)) fail(path, "there is no such file or folder");
     fail(path, "is no folder, and its name ends in none of .gguf, .safetensors, .bin and .json");

@@ -178,6 +178,7 @@ TEST_CASE("paths that are no model are errors that say why") {
   CHECK_THROWS_WITH(CheckpointFiles::open(folder / "none"), Catch::Contains("no such file or folder"));
   llm_test::write_file(folder / "model.pt", "x");
   CHECK_THROWS_WITH(CheckpointFiles::open(folder / "model.pt"), Catch::Contains(".gguf, .safetensors, .bin and .json"));
+  CHECK_THROWS_WITH(CheckpointFiles::open(goldens + "hf/llama_sharded/model.safetensors.index.json"), Catch::Contains("give the folder"));
   CHECK_THROWS_AS(CheckpointFiles::open(folder / "none.gguf"), llm::FileError);
   CHECK_THROWS_AS(CheckpointFiles::open(folder / "none.json"), llm::FileError);
   fs::copy(goldens + "hf/llama/config.json", folder.path());
