@@ -23,8 +23,12 @@ class TokenizerKeys {
  public:
   explicit TokenizerKeys(const GgufFile& file) : file_(file) {}
 
+  /// Of a name's length: who reads it makes a copy.
   std::optional<std::string_view> text(std::string_view name) const {
-    return get(name, "a string", [](const GgufValue& value) { return value.text(); });
+    constexpr std::size_t longest = 1024;
+    const auto found = get(name, "a string", [](const GgufValue& value) { return value.text(); });
+    if (found && found->size() > longest) fail(name, concat("is ", found->size(), " bytes long, the limit is ", longest));
+    return found;
   }
   std::optional<bool> flag(std::string_view name) const {
     return get(name, "a bool", [](const GgufValue& value) { return value.boolean(); });

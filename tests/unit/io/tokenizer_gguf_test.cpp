@@ -188,6 +188,23 @@ TEST_CASE("refusing a GGUF vocabulary as large as may be takes less than 16 MiB 
   cheap(scored(tokens), "is not a number");
 }
 
+TEST_CASE("refusing a GGUF vocabulary for a long name, token or merge takes less than 16 MiB of memory [st_alloc] [gguf_hdr]") {
+  const llm_test::TemporaryFolder folder;
+  const std::string path = folder / "m.gguf", large(40'000'000, 'a');
+  const auto cheap = [&](std::string_view model, std::string_view pre, const std::vector<std::string>& tokens,
+                         const std::vector<std::string>& merges, const char* reason) {
+    GgufBuilder file;
+    file.text("general.architecture", "llama").text(keys + "model", model).text(keys + "pre", pre);
+    llm_test::write_file(path, file.texts(keys + "tokens", tokens).texts(keys + "merges", merges).str());
+    CAPTURE(reason);
+    CHECK(llm_test::refusal_is_cheap([&] { llm::read_gguf_tokenizer(llm::GgufFile::open(path)); }, reason));
+  };
+  cheap(large, "gpt-2", {"a"}, {"a a"}, "model' is 40000000 bytes long, the limit is 1024");
+  cheap("gpt2", large, {"a"}, {"a a"}, "pre' is 40000000 bytes long, the limit is 1024");
+  cheap("gpt2", "gpt-2", {"a", large}, {"a a"}, "of id 1 is 40000000 bytes long, the limit is 65536");
+  for (const std::string& merge : {large, large + " a"}) cheap("gpt2", "gpt-2", {"a", "aa"}, {merge}, "is longer than two tokens may be");
+}
+
 TEST_CASE("refusing a GGUF vocabulary with as many added tokens as may be takes less than 16 MiB of memory [st_alloc] [gguf_hdr]") {
   const llm_test::TemporaryFolder folder;
   const std::string path = folder / "m.gguf";

@@ -131,6 +131,9 @@ class GgufTokenizer {
     std::size_t bytes = 0;
     lists_.for_each_token([&](std::size_t id, std::string_view token) {
       bytes += token.size();
+      if (token.size() > Vocabulary::max_token_bytes)  // before its bytes are looked at
+        fail(concat("tokenizer.ggml.tokens: token ", in_quotes(token), " of id ", id, " is ", token.size(), " bytes long, the limit is ",
+                    Vocabulary::max_token_bytes));
       if (find_invalid_utf8(token) != std::string_view::npos)
         fail(concat("tokenizer.ggml.tokens: token ", in_quotes(token), " of id ", id, " is not valid UTF-8"));
       const std::int64_t type = type_of(id);
@@ -194,10 +197,11 @@ class GgufTokenizer {
     std::int32_t left, right, both;
   };
   Ids merge_at(std::size_t rank, std::string_view merge) const {
-    const std::size_t space = merge.find(' ', 1);
     const auto refuse = [&](std::string_view reason) {
       fail(concat("tokenizer.ggml.merges[", rank, "], ", in_quotes(merge), ", ", reason));
     };
+    if (merge.size() > 2 * Vocabulary::max_token_bytes + 1) refuse("is longer than two tokens may be");
+    const std::size_t space = merge.find(' ', 1);
     if (space == std::string_view::npos) refuse("is no two tokens with a space between");
     const auto left = parts_.vocabulary.find(merge.substr(0, space)), right = parts_.vocabulary.find(merge.substr(space + 1));
     const auto both = parts_.vocabulary.find(std::string(merge.substr(0, space)) + std::string(merge.substr(space + 1)));
