@@ -16,34 +16,10 @@
 
 namespace {
 
-/// The CUDA backend with the other kernels that tensors and Tape::backward need, by way of the host.
-struct WithCopies : llm::Cuda {
-  template <class T>
-  static void fill(T* y, std::int64_t n, double value) {
-    const std::vector<T> values(static_cast<std::size_t>(n), static_cast<T>(value));
-    memory::copy_from_host(y, values.data(), values.size() * sizeof(T));
-  }
-  template <class T>
-  static void copy(T* y, const T* x, std::int64_t n) {
-    std::vector<T> values(static_cast<std::size_t>(n));
-    memory::copy_to_host(values.data(), x, values.size() * sizeof(T));
-    memory::copy_from_host(y, values.data(), values.size() * sizeof(T));
-  }
-  template <class T, class X>
-  static void accumulate(T* y, const X* x, std::int64_t n) {
-    std::vector<X> a(static_cast<std::size_t>(n));
-    std::vector<T> b(a.size());
-    memory::copy_to_host(a.data(), x, a.size() * sizeof(X));
-    memory::copy_to_host(b.data(), y, b.size() * sizeof(T));
-    for (std::size_t i = 0; i < a.size(); ++i) b[i] = static_cast<T>(b[i] + a[i]);
-    memory::copy_from_host(y, b.data(), b.size() * sizeof(T));
-  }
-};
-
 using Rows = llm::Shape<llm::dyn, 96>;
 using Gain = llm::Shape<96>;
 template <class S>
-using Tensor = llm::Tensor<float, S, WithCopies>;
+using Tensor = llm::Tensor<float, S, llm::Cuda>;
 
 std::vector<float> random_values(std::size_t count, std::uint64_t stream) {
   std::vector<float> values(count);

@@ -1,7 +1,9 @@
-// What the threads of a block do together: wide accesses and sums.
+// What kernels share: wide accesses, sums over a block, and the threads of elementwise kernels.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include <llm/backend/cuda/launch.hpp>
 
@@ -41,6 +43,20 @@ static __device__ C block_sum(C value, C* scratch) {
   value = warp_sum(lane < warps ? scratch[lane] : C{0});
   __syncthreads();
   return value;
+}
+
+/// The thread's number in a grid of one dimension, and how many there are: where its loop over elements begins, and its step.
+[[maybe_unused]] static __device__ std::int64_t first_of_grid() { return std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+[[maybe_unused]] static __device__ std::int64_t threads_of_grid() { return std::int64_t{gridDim.x} * blockDim.x; }
+
+/// Starts a kernel over n elements, of which a thread takes 16 bytes of T, or one, at a time. Nothing happens when n is 0.
+template <class T, class... P>
+void launch_elements(void (*kernel)(P...), std::int64_t n, bool wide, std::type_identity_t<P>... arguments) {
+  constexpr std::int64_t threads = 256, most_blocks = 4096;
+  if (n == 0) return;
+  const std::int64_t packs = wide ? n / full_width<T> : n;
+  launch(kernel, static_cast<unsigned>((std::min)((packs + threads - 1) / threads, most_blocks)), static_cast<unsigned>(threads), 0,
+         arguments...);
 }
 
 }  // namespace llm::device

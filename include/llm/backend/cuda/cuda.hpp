@@ -6,19 +6,36 @@
 #include <cstdint>
 
 #include <llm/backend/concept.hpp>
+#include <llm/backend/cuda/activation.cuh>
+#include <llm/backend/cuda/elementwise.cuh>
 #include <llm/backend/cuda/memory.hpp>
 #include <llm/backend/cuda/rms_norm.cuh>
+#include <llm/backend/cuda/rope.cuh>
 #include <llm/core/dtype.hpp>
 #include <llm/tensor/storage.hpp>
 
 namespace llm {
 
-/// Kernels for NVIDIA GPUs, with the signatures of backend_for<Cuda, T>; T is float, double or bf16. There are rms_norm_forward and
-/// rms_norm_backward; the rest of that list is not here. Results do not depend on the device. Calls throw CudaError and return before
-/// the device is done; copies through `memory` wait for it.
+/// Kernels for NVIDIA GPUs, with the signatures of backend_for<Cuda, T>; T is float, double or bf16. What is here of that list: fill,
+/// copy, convert, add, accumulate, scale, RMSNorm, rotary embedding and the activations. Results do not depend on the device. Calls throw
+/// CudaError and return before the device is done; copies through `memory` wait for it.
 struct Cuda {
   using memory = CudaMemory;
   static constexpr const char* name = "cuda";
+
+  // clang-format off
+  template <class T> static constexpr auto fill = cuda::fill<T>;
+  template <class T> static constexpr auto copy = cuda::copy<T>;
+  template <class To, class From> static constexpr auto convert = cuda::convert<To, From>;
+  template <class T> static constexpr auto add = cuda::add<T>;
+  template <class T, class X = T> static constexpr auto accumulate = cuda::accumulate<T, X>;
+  template <class T> static constexpr auto scale = cuda::scale<T>;
+  template <class T> static constexpr auto rope = cuda::rope<T>;
+  template <class T> static constexpr auto activation_forward = cuda::activation_forward<T>;
+  template <class T> static constexpr auto activation_backward = cuda::activation_backward<T>;
+  template <class T> static constexpr auto gated_forward = cuda::gated_forward<T>;
+  template <class T> static constexpr auto gated_backward = cuda::gated_backward<T>;
+  // clang-format on
 
   /// x [rows, cols], gain [cols] -> y [rows, cols], inv_rms [rows] (may be null).
   template <class T>

@@ -8,6 +8,7 @@
 #include <llm/backend/concept.hpp>
 #include <llm/backend/reference/store.hpp>
 #include <llm/core/dtype.hpp>
+#include <llm/detail/platform.hpp>
 
 namespace llm::reference {
 
@@ -18,27 +19,27 @@ struct ValueAndSlope {
 };
 
 template <class C>
-ValueAndSlope<C> silu(C x) {
+LLM_HOST_DEVICE ValueAndSlope<C> silu(C x) {
   const C sigmoid = C(1) / (C(1) + std::exp(-x));
   return {x * sigmoid, sigmoid * (C(1) + x * (C(1) - sigmoid))};
 }
 
 template <class C>
-ValueAndSlope<C> gelu_tanh(C x) {
+LLM_HOST_DEVICE ValueAndSlope<C> gelu_tanh(C x) {
   constexpr C a = C(0.7978845608028654), b = C(0.044715);  // a = sqrt(2 / pi)
   const C t = std::tanh(a * (x + b * x * x * x));
   return {C(0.5) * x * (C(1) + t), C(0.5) * (C(1) + t) + C(0.5) * x * (C(1) - t * t) * a * (C(1) + C(3) * b * x * x)};
 }
 
 template <class C>
-ValueAndSlope<C> gelu_erf(C x) {
+LLM_HOST_DEVICE ValueAndSlope<C> gelu_erf(C x) {
   const C area = C(0.5) * (C(1) + std::erf(x * C(0.7071067811865476)));  // the normal distribution up to x
   const C density = C(0.3989422804014327) * std::exp(C(-0.5) * x * x);   // 1 / sqrt(2 pi)
   return {x * area, area + x * density};
 }
 
 template <class C>
-ValueAndSlope<C> activate(Activation kind, C x) {
+LLM_HOST_DEVICE ValueAndSlope<C> activate(Activation kind, C x) {
   switch (kind) {
     case Activation::silu:
       return silu(x);

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <llm/core/dtype.hpp>
+#include <llm/detail/platform.hpp>
 
 namespace llm::reference {
 
 /// y = value, or y += value when `add`. y is not read unless `add`: it may be uninitialised.
 template <class T>
-void store(T& y, compute_t<T> value, bool add) {
+LLM_HOST_DEVICE void store(T& y, compute_t<T> value, bool add) {
   y = T(add ? compute_t<T>(y) + value : value);
 }
 
