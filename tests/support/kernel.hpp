@@ -1,6 +1,6 @@
 // What the kernel tests of all backends share: the list of backends, buffers in a backend's memory, and checking gradients.
 // A test program of a further backend defines LLM_KERNEL_TEST_BACKENDS and LLM_KERNEL_TEST_BACKENDS_BF16
-// (lists of On<Backend, scalar>) and includes the tests.
+// (lists of KernelOn<Backend, scalar>) and includes the tests.
 #pragma once
 
 #include <cmath>
@@ -21,8 +21,9 @@
 #ifndef LLM_KERNEL_TEST_BACKENDS
 #include <llm/backend/cpu/cpu.hpp>
 #define LLM_KERNEL_TEST_EXACT(exact) llm::set_f32_activations(exact)
-#define LLM_KERNEL_TEST_BACKENDS On<llm::Reference, float>, On<llm::Reference, double>, On<llm::Cpu, float>, On<llm::Cpu, double>
-#define LLM_KERNEL_TEST_BACKENDS_BF16 On<llm::Reference, llm::bf16>, On<llm::Cpu, llm::bf16>
+#define LLM_KERNEL_TEST_BACKENDS \
+  KernelOn<llm::Reference, float>, KernelOn<llm::Reference, double>, KernelOn<llm::Cpu, float>, KernelOn<llm::Cpu, double>
+#define LLM_KERNEL_TEST_BACKENDS_BF16 KernelOn<llm::Reference, llm::bf16>, KernelOn<llm::Cpu, llm::bf16>
 #endif
 
 #ifndef LLM_KERNEL_TEST_EXACT
@@ -36,7 +37,7 @@ inline void exact_activations(bool exact) { LLM_KERNEL_TEST_EXACT(exact); }
 
 /// One column of the kernel tests: a backend and an element type.
 template <class B, class T>
-struct On {
+struct KernelOn {
   using Backend = B;
   using Scalar = T;
 };
