@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include <llm/core/dtype.hpp>
 
@@ -40,7 +41,12 @@ inline void nibbles_of_32(const Byte* packed, Byte* code) {
 }
 /// Adds bit i of 32 as the fifth bit of code i.
 inline void fifth_bits_of_32(const Byte* bits, Byte* code) {
-  for (int i = 0; i < 32; ++i) code[i] = static_cast<Byte>(code[i] | (bits[i / 8] >> i % 8 & 1) << 4);
+  for (int at = 0; at < 32; at += 8) {
+    // bit k as bit k of byte k, and then as bit 0 of it
+    const std::uint64_t apart = bits[at / 8] * 0x0101010101010101u & 0x8040201008040201u;
+    const std::uint64_t ones = (apart + 0x7f7f7f7f7f7f7f7fu) >> 7 & 0x0101010101010101u;
+    for (int k = 0; k < 8; ++k) code[at + k] = static_cast<Byte>(code[at + k] | (ones >> 8 * k & 1) << 4);
+  }
 }
 
 /// What formats of 32 values in one group have in common: they begin with their scale.
@@ -91,19 +97,25 @@ struct ManyGroups {
   static constexpr bool has_offset = Zero == 0;
 };
 
-/// Two-bit fields: byte i of 32 holds values i, i + 32, i + 64 and i + 96 of each half of a block. Adds `weight` times the fields.
-inline void pairs_of_256(const Byte* packed, Byte* code, int weight) {
-  for (int i = 0; i < 256; ++i) {
-    const int field = packed[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
-    code[i] = static_cast<Byte>(code[i] + field * weight);
-  }
+/// Adds the fields of 32 bytes, from bit `shift` on and cut out by `mask`, to 32 codes, from bit `up` on. All formats of 256 values are
+/// made of these: loops over 32 bytes and one shift, which compilers turn into vectors.
+inline void add_fields(const Byte* packed, int shift, int mask, int up, Byte* code) {
+  for (int i = 0; i < 32; ++i) code[i] = static_cast<Byte>(code[i] | (packed[i] >> shift & mask) << up);
+}
+/// Two-bit fields: byte i of 32 holds values i, i + 32, i + 64 and i + 96 of each half of a block.
+inline void add_pairs_of_256(const Byte* packed, int up, Byte* code) {
+  for (int t = 0; t < 8; ++t) add_fields(packed + t / 4 * 32, t % 4 * 2, 3, up, code + 32 * t);
+}
+/// Single bits: byte i of 32 holds bits of values i, i + 32, i + 64, ...
+inline void add_bits_of_256(const Byte* packed, int up, Byte* code) {
+  for (int t = 0; t < 8; ++t) add_fields(packed, t, 1, up, code + 32 * t);
 }
 
 struct CodesQ2_K : ManyGroups<DType::q2_k, 2, 0, 16, 84> {
   static constexpr HeaderPart header[] = {{80, 2, 2}, {0, 1, 16}};
   static void codes(const Byte* block, Byte* code) {
-    for (int i = 0; i < 256; ++i) code[i] = 0;
-    pairs_of_256(block + 16, code, 1);
+    std::memset(code, 0, elements);
+    add_pairs_of_256(block + 16, 0, code);
   }
   static void scales(const Byte* block, float* scale, float* offset) {
     const float d = half_at(block + 80), least = half_at(block + 82);
@@ -117,8 +129,9 @@ struct CodesQ2_K : ManyGroups<DType::q2_k, 2, 0, 16, 84> {
 struct CodesQ3_K : ManyGroups<DType::q3_k, 3, 4, 16, 110> {
   static constexpr HeaderPart header[] = {{108, 2, 1}, {96, 1, 12}};
   static void codes(const Byte* block, Byte* code) {
-    for (int i = 0; i < 256; ++i) code[i] = static_cast<Byte>((block[i % 32] >> i / 32 & 1) << 2);
-    pairs_of_256(block + 32, code, 1);
+    std::memset(code, 0, elements);
+    add_bits_of_256(block, 2, code);
+    add_pairs_of_256(block + 32, 0, code);
   }
   static void scales(const Byte* block, float* scale, float*) {
     const Byte* const packed = block + 96;
@@ -148,7 +161,8 @@ struct SixBitScales : ManyGroups<Format, Bits, 0, 32, Bytes> {
  protected:
   /// 32 bytes give 64 codes: the low halves are the first 32.
   static void nibbles(const Byte* packed, Byte* code) {
-    for (int i = 0; i < 256; ++i) code[i] = packed[i / 64 * 32 + i % 32] >> i % 64 / 32 * 4 & 15;
+    std::memset(code, 0, 256);
+    for (int t = 0; t < 8; ++t) add_fields(packed + t / 2 * 32, t % 2 * 4, 15, 0, code + 32 * t);
   }
 };
 
@@ -158,15 +172,16 @@ struct CodesQ4_K : SixBitScales<DType::q4_k, 4, 144> {
 struct CodesQ5_K : SixBitScales<DType::q5_k, 5, 176> {
   static void codes(const Byte* block, Byte* code) {
     nibbles(block + 48, code);
-    for (int i = 0; i < 256; ++i) code[i] = static_cast<Byte>(code[i] | (block[16 + i % 32] >> i / 32 & 1) << 4);
+    add_bits_of_256(block + 16, 4, code);
   }
 };
 
 struct CodesQ6_K : ManyGroups<DType::q6_k, 6, 32, 16, 210> {
   static constexpr HeaderPart header[] = {{208, 2, 1}, {192, 1, 16}};
   static void codes(const Byte* block, Byte* code) {
-    for (int i = 0; i < 256; ++i) code[i] = block[i / 128 * 64 + i % 64] >> i % 128 / 64 * 4 & 15;
-    pairs_of_256(block + 128, code, 16);
+    std::memset(code, 0, elements);
+    for (int t = 0; t < 8; ++t) add_fields(block + t / 4 * 64 + t % 2 * 32, t % 4 / 2 * 4, 15, 0, code + 32 * t);
+    add_pairs_of_256(block + 128, 4, code);
   }
   static void scales(const Byte* block, float* scale, float*) {
     const float d = half_at(block + 208);
