@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <future>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,9 +45,8 @@ const std::string& tokenizer_source(const Job& o) {
   return o.model;
 }
 
-template <const llm::Config& C>
-void generate(const GenerateJob& o, const llm::Tokenizer& tokenizer) {
-  const auto model = llm::load<C>(o.model);
+template <class Model>
+void generate(const Model& model, const llm::Tokenizer& tokenizer, const GenerateJob& o) {
   auto stream = llm::generate(model, tokenizer, o.prompt, o.options);
   show(o.prompt);
   Stopwatch watch;
@@ -70,13 +70,16 @@ void continue_with_trained([[maybe_unused]] const GenerateJob& o) {
 #else
   const auto info = llm::read_checkpoint_info(o.model);
   const llm::Tokenizer tokenizer = llm::CharTokenizer::from_characters(info.notes.tokenizer);
-  with_model(info.config, [&]<const llm::Config & C>(std::string_view) { generate<C>(o, tokenizer); });
+  with_model(info.config, [&]<const llm::Config & C>(std::string_view) { generate(llm::load<C>(o.model), tokenizer, o); });
 #endif
 }
 
 void continue_with_published(const GenerateJob& o) {
-  with_published_model(o.model, "generate",
-                       [&]<const llm::Config & C>(std::string_view) { generate<C>(o, llm::Tokenizer::from_file(tokenizer_source(o))); });
+  with_published_model(o.model, "generate", [&]<const llm::Config & C>(std::string_view) {
+    auto tokenizer = std::async(std::launch::async, llm::Tokenizer::from_file, tokenizer_source(o));
+    const auto model = llm::load<C>(o.model);
+    generate(model, tokenizer.get(), o);
+  });
 }
 
 void set_variables(llm::ChatOptions& options, const std::vector<std::string>& variables) {
@@ -134,10 +137,10 @@ bool run(const ChatJob& job) {
   set_variables(options.chat, job.variables);
   bool good = false;
   with_published_model(job.model, "chat", [&]<const llm::Config & C>(std::string_view) {
-    const llm::ChatFormat format = llm::load_chat_format(tokenizer_source(job), job.chat_template);
+    auto format = std::async(std::launch::async, llm::load_chat_format, tokenizer_source(job), job.chat_template);
     const auto model = llm::load<C>(job.model);
     llm::Session session(model, (std::min)(job.context, C.max_seq_len));
-    good = ChatLoop(session, format, options).run();
+    good = ChatLoop(session, format.get(), options).run();
   });
   return good;
 }

@@ -73,6 +73,7 @@ inline Mapping map_file(const std::string& path) {
 inline void unmap_file(const Mapping& mapping) noexcept { delete[] mapping.data; }
 inline void release_pages(const std::byte*, std::size_t) noexcept {}
 inline void map_in_small_parts(const std::byte*, std::size_t) noexcept {}
+inline void fetch_pages(const std::byte*, std::size_t) noexcept {}
 
 inline int open_locked(const std::string& path) {
   int fd = -1;
@@ -137,6 +138,13 @@ inline void release_pages(const std::byte* data, std::size_t size) noexcept {
   const auto first = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
   const auto last = (reinterpret_cast<std::uintptr_t>(data) + size) / page * page;
   if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+/// Asks the system to read a mapped stretch, which it may do while the program does something else.
+inline void fetch_pages(const std::byte* data, std::size_t size) noexcept {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(data) / page * page;
+  ::madvise(reinterpret_cast<void*>(first), reinterpret_cast<std::uintptr_t>(data) + size - first, MADV_WILLNEED);
 }
 
 /// Lets a mapped stretch come into memory in small parts. Linux maps whole runs of pages, of up to some MiB, when one of them is touched,

@@ -102,6 +102,7 @@ class LoadPlan {
   /// Gives the elements of the next parameter to `assign(format, bytes)`, row-major.
   template <class Assign>
   void fill(const Assign& assign) {
+    fetch_ahead();
     const Part& part = parts_[next_++];
     const FoundTensor& tensor = *part.tensor;
     const DType format = *tensor.format;
@@ -113,6 +114,7 @@ class LoadPlan {
     else
       assign(format, part.source.transposed ? transposed(part) : reordered(part));
     if (tensor.mapped) os::release_pages(tensor.bytes.data(), tensor.bytes.size());
+    fetched_bytes_ -= tensor.bytes.size();
   }
 
  private:
@@ -121,6 +123,17 @@ class LoadPlan {
     const FoundTensor* tensor;
     std::int64_t columns, rows;  // of the parameter; a vector has rows of one element
   };
+
+  /// Has the system read the tensors of the next parameters while those before them are used: a disk that is asked for pages as they are
+  /// touched waits most of the time.
+  void fetch_ahead() {
+    constexpr std::size_t enough = std::size_t{1} << 26;
+    for (; fetched_ < parts_.size() && fetched_bytes_ < enough; ++fetched_) {
+      const FoundTensor& tensor = *parts_[fetched_].tensor;
+      if (tensor.mapped) os::fetch_pages(tensor.bytes.data(), tensor.bytes.size());
+      fetched_bytes_ += tensor.bytes.size();
+    }
+  }
 
   PublishedConfig published(const LoadOptions& options) const {
     if (files_.model() && !options.config.empty()) fail(concat("already says what model it is: LoadOptions::config ", options.config));
@@ -199,8 +212,9 @@ class LoadPlan {
   TensorLayout layout_;
   std::vector<std::size_t> order_;  // of the files' tensors, by name
   std::vector<Part> parts_;
-  std::size_t next_ = 0;
-  bool has_compared_head_ = false;  // with the embedding, element by element
+  std::size_t next_ = 0, fetched_ = 0;  // parts: the one to fill, and the one to ask the system for
+  std::size_t fetched_bytes_ = 0;       // of parts that were asked for and are not filled
+  bool has_compared_head_ = false;      // with the embedding, element by element
   std::vector<std::byte> staging_;
 };
 
