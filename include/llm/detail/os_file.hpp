@@ -140,11 +140,14 @@ inline void release_pages(const std::byte* data, std::size_t size) noexcept {
   if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
-/// Asks the system to read a mapped stretch, which it may do while the program does something else.
+/// Asks the system to read a mapped stretch, which it does while the program does something else. In parts: of one request Linux reads no
+/// more than it reads ahead by itself (VM_READAHEAD_PAGES) where the disk takes no larger ones.
 inline void fetch_pages(const std::byte* data, std::size_t size) noexcept {
+  constexpr std::uintptr_t part = std::uintptr_t{1} << 17;
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto first = reinterpret_cast<std::uintptr_t>(data) / page * page;
-  ::madvise(reinterpret_cast<void*>(first), reinterpret_cast<std::uintptr_t>(data) + size - first, MADV_WILLNEED);
+  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(data) + size;
+  for (std::uintptr_t at = reinterpret_cast<std::uintptr_t>(data) / page * page; at < last; at += part)
+    ::madvise(reinterpret_cast<void*>(at), (std::min)(part, last - at), MADV_WILLNEED);
 }
 
 /// Lets a mapped stretch come into memory in small parts. Linux maps whole runs of pages, of up to some MiB, when one of them is touched,
