@@ -109,12 +109,12 @@ class LoadPlan {
     if (part.columns == 1)
       fill_vector(part, assign);
     else if (part.source.in_order())
-      assign(format, tensor.bytes.subspan(row_bytes(part) * static_cast<std::size_t>(part.source.first_row),
-                                          row_bytes(part) * static_cast<std::size_t>(part.rows)));
+      assign(format, read_of(part));
     else
       assign(format, part.source.transposed ? transposed(part) : reordered(part));
-    if (tensor.mapped) os::release_pages(tensor.bytes.data(), tensor.bytes.size());
-    fetched_bytes_ -= tensor.bytes.size();
+    const std::span<const std::byte> bytes = read_of(part);
+    if (tensor.mapped) os::release_pages(bytes.data(), bytes.size());
+    fetched_bytes_ -= bytes.size();
   }
 
  private:
@@ -129,10 +129,17 @@ class LoadPlan {
   void fetch_ahead() {
     constexpr std::size_t enough = std::size_t{1} << 26;
     for (; fetched_ < parts_.size() && fetched_bytes_ < enough; ++fetched_) {
-      const FoundTensor& tensor = *parts_[fetched_].tensor;
-      if (tensor.mapped) os::fetch_pages(tensor.bytes.data(), tensor.bytes.size());
-      fetched_bytes_ += tensor.bytes.size();
+      const std::span<const std::byte> bytes = read_of(parts_[fetched_]);
+      if (parts_[fetched_].tensor->mapped) os::fetch_pages(bytes.data(), bytes.size());
+      fetched_bytes_ += bytes.size();
     }
+  }
+
+  /// What a parameter is read from: its rows where they lie together, which are few of a tensor of all experts.
+  static std::span<const std::byte> read_of(const Part& part) {
+    if (part.columns == 1 || !part.source.in_order()) return part.tensor->bytes;
+    return part.tensor->bytes.subspan(row_bytes(part) * static_cast<std::size_t>(part.source.first_row),
+                                      row_bytes(part) * static_cast<std::size_t>(part.rows));
   }
 
   PublishedConfig published(const LoadOptions& options) const {
