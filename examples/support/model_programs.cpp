@@ -76,7 +76,8 @@ void continue_with_trained([[maybe_unused]] const GenerateJob& o) {
 
 void continue_with_published(const GenerateJob& o) {
   with_published_model(o.model, "generate", [&]<const llm::Config & C>(std::string_view) {
-    auto tokenizer = std::async(std::launch::async, llm::Tokenizer::from_file, tokenizer_source(o));
+    // On a thread of its own, if there is one to be had: its text is read by one core, while the weights come from the disk.
+    auto tokenizer = std::async(std::launch::async | std::launch::deferred, llm::Tokenizer::from_file, tokenizer_source(o));
     const auto model = llm::load<C>(o.model);
     generate(model, tokenizer.get(), o);
   });
@@ -127,20 +128,22 @@ void measure(const PerplexityJob& o, std::string_view name) {
 }  // namespace
 
 void run(const GenerateJob& job) {
+  llm::validate(job.options.sampling());
   llm::set_num_threads(job.threads);
   std::filesystem::exists(llm::checkpoint_path(job.model)) ? continue_with_trained(job) : continue_with_published(job);
 }
 
 bool run(const ChatJob& job) {
+  llm::validate(job.options.sampling());
   llm::set_num_threads(job.threads);
   ChatLoopOptions options{.system = job.system, .generate = job.options, .chat = {}, .timings = job.timings};
   set_variables(options.chat, job.variables);
   bool good = false;
   with_published_model(job.model, "chat", [&]<const llm::Config & C>(std::string_view) {
-    auto format = std::async(std::launch::async, llm::load_chat_format, tokenizer_source(job), job.chat_template);
+    const llm::ChatFormat format = llm::load_chat_format(tokenizer_source(job), job.chat_template);
     const auto model = llm::load<C>(job.model);
     llm::Session session(model, (std::min)(job.context, C.max_seq_len));
-    good = ChatLoop(session, format.get(), options).run();
+    good = ChatLoop(session, format, options).run();
   });
   return good;
 }

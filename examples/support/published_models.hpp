@@ -54,6 +54,7 @@ inline std::string quoted(const std::string& text) {
 
 /// Before somebody builds a program for a model: its tensors are there. Throws FileError.
 inline void require_tensors(const llm::CheckpointFiles& files, const std::string& path) {
+  if (!files.has_weights() && path.ends_with(".json")) throw llm::FileError(path + ": is a config alone (hint: give the folder)");
   if (!files.has_weights())
     throw llm::FileError(path + ": holds no weights: there is neither model.safetensors nor model.safetensors.index.json (hint: " +
                          "pytorch_model.bin is not read; convert it to safetensors)");
@@ -87,7 +88,7 @@ void with_published_model(const std::string& path, const std::string& program, F
     f.template operator()<C>(name);
   };
   if (detail::any_published_model(files, call)) return;
-  detail::require_tensors(files, path);
+  if (llm::unbuilt_features(model.config).empty()) detail::require_tensors(files, path);
   throw llm::ConfigError(detail::how_to_build(program, path, model.config));
 }
 
