@@ -1,10 +1,8 @@
 // The emulator's engine: fibers for CUDA threads, the order in which they run, barriers, warp operations, and launches.
 //
-// Each CUDA thread is a fiber (ucontext) of one OS thread; blocks run one after the other. A warp runs on until the block's barrier before
+// Each CUDA thread is a fiber of one OS thread; blocks run one after the other. A warp runs on until the block's barrier before
 // the next warp starts, in an order that is a setting, so that a missing barrier shows as a wrong result.
 #pragma once
-
-#include <ucontext.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include <support/cuda_emulator/context.hpp>
 #include <support/cuda_emulator/sanitizers.hpp>
 
 struct uint3 {
@@ -48,7 +47,7 @@ inline Settings settings;
 enum class State { ready, at_barrier, at_warp_operation, done };
 
 struct Fiber {
-  ucontext_t context{};
+  Context context;
   State state = State::ready;
   unsigned number = 0;    // in the block
   unsigned barriers = 0;  // passed
@@ -88,7 +87,7 @@ struct Engine {
   unsigned char* dynamic_shared_begin = nullptr;
   std::function<void()> body;
   std::exception_ptr error;
-  ucontext_t main{};
+  Context main;
   SanitizerMain sanitizer;
   Fiber* current = nullptr;
   uint3 block{};
@@ -107,8 +106,8 @@ CUDA_EMULATOR_UNSEEN void leave(bool last) {
 #if CUDA_EMULATOR_TSAN
   __tsan_switch_to_fiber(engine.sanitizer.handle, __tsan_switch_to_fiber_no_sync);
 #endif
-  if (last) setcontext(&engine.main);
-  swapcontext(&fiber->context, &engine.main);
+  if (last) engine.main.enter();
+  fiber->context.switch_to(engine.main);
 #if CUDA_EMULATOR_ASAN
   __sanitizer_finish_switch_fiber(fiber->sanitizer.handle, &engine.sanitizer.stack, &engine.sanitizer.bytes);
 #endif
@@ -124,7 +123,7 @@ CUDA_EMULATOR_UNSEEN void enter(Fiber& fiber) {
 #if CUDA_EMULATOR_TSAN
   __tsan_switch_to_fiber(fiber.sanitizer.handle, __tsan_switch_to_fiber_no_sync);
 #endif
-  swapcontext(&engine.main, &fiber.context);
+  engine.main.switch_to(fiber.context);
 #if CUDA_EMULATOR_ASAN
   __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 #endif
@@ -263,10 +262,7 @@ class BlockFibers {
     fiber.index = {number % blockDim.x, number / blockDim.x % blockDim.y, number / (blockDim.x * blockDim.y)};
     fiber.stack = engine.stacks[number].get();
     renew_stack(fiber.stack, settings.stack_bytes);
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack;
-    fiber.context.uc_stack.ss_size = settings.stack_bytes;
-    makecontext(&fiber.context, start, 0);
+    fiber.context.prepare(fiber.stack, settings.stack_bytes, start);
     fiber.sanitizer.create();
   }
 };
