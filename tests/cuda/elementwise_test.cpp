@@ -1,5 +1,4 @@
 // Elementwise kernels, activations and rotary embedding against the reference: on the CPU through the emulator, or on a GPU.
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <support/catch.hpp>
@@ -22,15 +21,11 @@ using llm_test::can_run;
 using llm_test::DeviceArray;
 using llm_test::in_each_order;
 using llm_test::random_values;
+using llm_test::unread;
 namespace reference = llm::reference;
 
 // Empty, odd, whole 16-byte accesses, and more than one block.
 constexpr std::int64_t sizes[] = {0, 1, 7, 64, 600};
-
-template <class T>
-std::vector<T> unread(std::size_t n) {
-  return std::vector<T>(n, T(std::nanf("")));
-}
 
 template <class T>
 void check_close(const std::vector<T>& found, const std::vector<T>& expected) {

@@ -18,14 +18,15 @@ namespace {
 
 using llm::device::block_sum;
 using llm::device::dynamic_shared;
-using llm::device::warp_sum;
+using llm::device::Plus;
+using llm::device::warp_join;
 
 // Each kernel writes y [64] from one or two blocks of 64 threads; the right result is 64 everywhere unless the table below says otherwise.
 
 /// A block sum of ones; without the second barrier a fast warp overwrites what a slow one has yet to read.
 template <bool barrier_before, bool barrier_after>
 __device__ float sum_of(float value, float* scratch) {
-  value = warp_sum(value);
+  value = warp_join(value, Plus{});
   if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = value;
   if (barrier_before) __syncthreads();
   value = scratch[0] + scratch[1];
@@ -131,14 +132,14 @@ __global__ void barrier_in_branches(float* y) {
 
 __global__ void shuffle_without_all_lanes(float* y) {
   if (threadIdx.x >= 20) return;
-  y[threadIdx.x] = 2 * warp_sum(1.0f);
+  y[threadIdx.x] = 2 * warp_join(1.0f, Plus{});
 }
 
 /// The same shuffle twice, once by all lanes and once by half of them under their own mask.
 __global__ void shuffle_by_half_a_warp(float* y) {
   float value = 1;
   if (threadIdx.x % 32 < 16) value = __shfl_xor_sync(0xffffu, 2.0f, 1);
-  y[threadIdx.x] = 64 / 48.0f * warp_sum(value);
+  y[threadIdx.x] = 64 / 48.0f * warp_join(value, Plus{});
 }
 
 struct Fault {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <support/catch.hpp>
+#include <support/same_bits.hpp>
 #include <type_traits>
 #include <vector>
 
@@ -46,6 +47,23 @@ void in_each_order(F test) {
 #endif
 }
 
+/// Runs a test in each order; the arrays that it returns must have the same bits in all.
+template <class F>
+void check_same_in_each_order(F results_of_test) {
+  decltype(results_of_test()) first;
+  in_each_order([&] {
+    const auto results = results_of_test();
+    if (first.empty()) first = results;
+    for (std::size_t i = 0; i < results.size(); ++i) CHECK(same_bits(results[i], first[i]));
+  });
+}
+
+/// What must not be read.
+template <class T>
+std::vector<T> unread(std::size_t count) {
+  return std::vector<T>(count, T(std::nanf("")));
+}
+
 /// An array in the backend's memory; `offset` elements in front make the address an odd one.
 template <class T>
 class DeviceArray {
@@ -54,7 +72,7 @@ class DeviceArray {
       : size_(values.size()), offset_(offset), base_(static_cast<T*>(llm::CudaMemory::allocate(bytes()))) {
     llm::CudaMemory::copy_from_host(data(), values.data(), size_ * sizeof(T));
   }
-  explicit DeviceArray(std::size_t size) : DeviceArray(std::vector<T>(size, T(std::nanf("")))) {}
+  explicit DeviceArray(std::size_t size) : DeviceArray(unread<T>(size)) {}
   ~DeviceArray() { llm::CudaMemory::release(base_, bytes()); }
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;

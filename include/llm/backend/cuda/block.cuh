@@ -1,4 +1,4 @@
-// What kernels share: wide accesses, sums over a block, and the threads of elementwise kernels.
+// What kernels share: wide accesses, sums and maxima over a block, and the threads of elementwise kernels.
 #pragma once
 
 #include <algorithm>
@@ -25,24 +25,46 @@ bool accessible_wide(std::int64_t cols, const P*... rows) {
   return cols % full_width<T> == 0 && ((reinterpret_cast<std::uintptr_t>(rows) % 16 == 0) && ...);
 }
 
-/// The sum over the warp, in every lane.
-template <class C>
-static __device__ C warp_sum(C value) {
-  for (int bits = 16; bits > 0; bits /= 2) value += __shfl_xor_sync(0xffffffffu, value, bits);
+/// a + b
+struct Plus {
+  template <class C>
+  __device__ C operator()(C a, C b) const {
+    return a + b;
+  }
+};
+
+/// The larger of two numbers, NaN when one of them is NaN.
+struct Larger {
+  template <class C>
+  __device__ C operator()(C a, C b) const {
+    return a > b || a != a ? a : b;
+  }
+};
+
+/// The values of all lanes joined by a commutative operation, in every lane.
+template <class C, class Join>
+static __device__ C warp_join(C value, Join join) {
+  for (int bits = 16; bits > 0; bits /= 2) value = join(value, __shfl_xor_sync(0xffffffffu, value, bits));
   return value;
 }
 
-/// The sum over the block, in every thread, in an order that does not vary. The block is a row of whole warps.
-/// scratch: 32 values of shared memory, which may be used again at once.
-template <class C>
-static __device__ C block_sum(C value, C* scratch) {
+/// The values of all threads of the block joined, in every thread, in an order that does not vary. The block is a row of whole warps;
+/// `nothing` is what changes no value that it is joined to. scratch: 32 values of shared memory, which may be used again at once.
+template <class C, class Join>
+static __device__ C block_join(C value, C nothing, C* scratch, Join join) {
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  value = warp_sum(value);
+  value = warp_join(value, join);
   if (lane == 0) scratch[warp] = value;
   __syncthreads();
-  value = warp_sum(lane < warps ? scratch[lane] : C{0});
+  value = warp_join(lane < warps ? scratch[lane] : nothing, join);
   __syncthreads();
   return value;
+}
+
+/// The sum over the block, in every thread. See block_join.
+template <class C>
+static __device__ C block_sum(C value, C* scratch) {
+  return block_join(value, C{0}, scratch, Plus{});
 }
 
 /// The thread's number in a grid of one dimension, and how many there are: where its loop over elements begins, and its step.

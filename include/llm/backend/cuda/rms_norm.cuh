@@ -1,4 +1,5 @@
-// Kernels of RMSNorm, forward and backward. The sums do not depend on the device or on the order in which blocks run.
+// Kernels of RMSNorm, forward and backward, and the functions that start them. The sums do not depend on the device or on the order in
+// which blocks run.
 //
 // Rows are [rows, cols] dense; C is compute_t<T>. Width elements are accessed at a time and cols % Width == 0.
 #pragma once
@@ -8,6 +9,7 @@
 
 #include <llm/backend/concept.hpp>
 #include <llm/backend/cuda/block.cuh>
+#include <llm/backend/cuda/rows.cuh>
 #include <llm/core/dtype.hpp>
 
 namespace llm::device {
@@ -48,9 +50,8 @@ static __global__ void rms_norm_forward(const T* x, const T* gain, T* y, compute
 /// With n = x * inv_rms: dx = inv_rms * (dy * gain - n * mean(dy * gain * n)), and into partial [blocks, cols] each block's sum of dy * n
 /// over its rows. Shared memory: 32 C, and cols C more when sums_in_shared; without it the sums are made in partial itself.
 template <class T, int Width>
-static __global__ void rms_norm_backward_rows(const T* dy, const T* x, const T* gain, const compute_t<T>* inv_rms, T* dx,
-                                              compute_t<T>* partial, std::int64_t rows, std::int64_t cols, bool add_dx,
-                                              bool sums_in_shared) {
+static __global__ void rms_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T>* inv_rms, T* dx, compute_t<T>* partial,
+                                         std::int64_t rows, std::int64_t cols, bool add_dx, bool sums_in_shared) {
   using C = compute_t<T>;
   using P = Pack<T, Width>;
   C* const scratch = dynamic_shared<C>();
@@ -89,21 +90,28 @@ static __global__ void rms_norm_backward_rows(const T* dy, const T* x, const T* 
     for (int j = 0; j < Width; ++j) share[i * Width + j] = sums[i * Width + j];
 }
 
-/// dgain [cols] = the sum of partial [parts, cols] over parts, in a fixed order. A block of 32 x lanes threads has 32 columns.
-/// Shared memory: one C a thread.
-template <class C>
-static __global__ void rms_norm_backward_gain(const C* partial, C* dgain, std::int64_t parts, std::int64_t cols, bool add_dgain) {
-  C* const sums = dynamic_shared<C>();  // [lanes, 32]
-  const std::int64_t column = std::int64_t{blockIdx.x} * 32 + threadIdx.x;
-  C sum = 0;
-  if (column < cols)
-    for (std::int64_t part = threadIdx.y; part < parts; part += blockDim.y) sum += partial[part * cols + column];
-  sums[threadIdx.y * 32 + threadIdx.x] = sum;
-  __syncthreads();
-  if (threadIdx.y != 0 || column >= cols) return;
-  C total = add_dgain ? dgain[column] : C{0};
-  for (unsigned lane = 0; lane < blockDim.y; ++lane) total += sums[lane * 32 + threadIdx.x];
-  dgain[column] = total;
+}  // namespace llm::device
+
+namespace llm::cuda {
+
+/// x [rows, cols], gain [cols] -> y [rows, cols], inv_rms [rows] (may be null).
+template <class T>
+void rms_norm_forward(const T* x, const T* gain, T* y, compute_t<T>* inv_rms, std::int64_t rows, std::int64_t cols, double eps,
+                      Rounding rounding) {
+  const bool wide = device::accessible_wide<T>(cols, x, gain, y);
+  const auto kernel = wide ? device::rms_norm_forward<T, device::full_width<T>> : device::rms_norm_forward<T, 1>;
+  device::launch_rows<T>(kernel, rows, cols, wide, x, gain, y, inv_rms, rows, cols, static_cast<compute_t<T>>(eps), rounding);
 }
 
-}  // namespace llm::device
+/// dy, x [rows, cols], gain [cols], inv_rms [rows] -> dx [rows, cols], which may be dy, and dgain [cols].
+template <class T>
+void rms_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T>* inv_rms, T* dx, compute_t<T>* dgain, std::int64_t rows,
+                       std::int64_t cols, bool add_dx, bool add_dgain) {
+  const device::PartialSums<compute_t<T>> sums(1, rows, cols);
+  const bool wide = device::accessible_wide<T>(cols, dy, x, gain, dx);
+  const auto kernel = wide ? device::rms_norm_backward<T, device::full_width<T>> : device::rms_norm_backward<T, 1>;
+  device::launch_summed_rows<T>(kernel, sums, wide, dy, x, gain, inv_rms, dx, sums.data(0), rows, cols, add_dx, sums.in_shared());
+  sums.total(0, dgain, add_dgain);
+}
+
+}  // namespace llm::cuda
