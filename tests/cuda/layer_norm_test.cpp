@@ -86,8 +86,8 @@ template <class T>
 void check_all_sizes() {
   if (!can_run()) return;
   llm_test::in_each_order([] {
-    for (const std::int64_t rows : {0, 1, 3, 8})
-      for (const std::int64_t cols : {2, 7, 32, 33, 200, 1536}) {
+    for (const std::int64_t rows : {0, 1, 5})
+      for (const std::int64_t cols : {2, 7, 32, 33, 200, 1032}) {
         CAPTURE(rows, cols);
         const Case<T> c(rows, cols);
         check_forward(c, rows % 2 == 0 ? 0 : 1);

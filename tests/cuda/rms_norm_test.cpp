@@ -105,8 +105,8 @@ template <class T>
 void check_all_sizes() {
   if (!can_run()) return;
   in_each_order([] {
-    for (const std::int64_t rows : {0, 1, 3, 8})
-      for (const std::int64_t cols : {1, 7, 32, 33, 200, 1536}) {
+    for (const std::int64_t rows : {0, 1, 5})
+      for (const std::int64_t cols : {1, 7, 32, 33, 200, 1032}) {
         CAPTURE(rows, cols);
         const Case<T> c({rows, cols});
         check_forward(c, Rounding::round_then_gain, 0);

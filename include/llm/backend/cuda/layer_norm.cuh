@@ -119,18 +119,17 @@ void layer_norm_forward(const T* x, const T* gain, const T* bias, T* y, compute_
                         std::int64_t cols, double eps) {
   const bool wide = device::accessible_wide<T>(cols, x, gain, bias, y);
   const auto kernel = wide ? device::layer_norm_forward<T, device::full_width<T>> : device::layer_norm_forward<T, 1>;
-  device::launch_rows<T>(kernel, rows, cols, wide, x, gain, bias, y, mean, inv_std, rows, cols, static_cast<compute_t<T>>(eps));
+  device::launch_rows<T>(kernel, {rows, cols, wide}, x, gain, bias, y, mean, inv_std, rows, cols, static_cast<compute_t<T>>(eps));
 }
 
 /// dy, x [rows, cols], gain [cols], mean, inv_std [rows] -> dx [rows, cols], which may be dy, and dgain, dbias [cols].
 template <class T>
 void layer_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T>* mean, const compute_t<T>* inv_std, T* dx,
                          compute_t<T>* dgain, compute_t<T>* dbias, std::int64_t rows, std::int64_t cols, bool add_dx, bool add_parameters) {
-  const device::PartialSums<compute_t<T>> sums(2, rows, cols);
   const bool wide = device::accessible_wide<T>(cols, dy, x, gain, dx);
+  const device::PartialSums<compute_t<T>> sums(2, {rows, cols, wide});
   const auto kernel = wide ? device::layer_norm_backward<T, device::full_width<T>> : device::layer_norm_backward<T, 1>;
-  device::launch_summed_rows<T>(kernel, sums, wide, dy, x, gain, mean, inv_std, dx, sums.data(0), sums.data(1), rows, cols, add_dx,
-                                sums.in_shared());
+  sums.template launch_parts<T>(kernel, dy, x, gain, mean, inv_std, dx, sums.data(0), sums.data(1), rows, cols, add_dx, sums.in_shared());
   sums.total(0, dgain, add_parameters);
   sums.total(1, dbias, add_parameters);
 }

@@ -100,17 +100,17 @@ void rms_norm_forward(const T* x, const T* gain, T* y, compute_t<T>* inv_rms, st
                       Rounding rounding) {
   const bool wide = device::accessible_wide<T>(cols, x, gain, y);
   const auto kernel = wide ? device::rms_norm_forward<T, device::full_width<T>> : device::rms_norm_forward<T, 1>;
-  device::launch_rows<T>(kernel, rows, cols, wide, x, gain, y, inv_rms, rows, cols, static_cast<compute_t<T>>(eps), rounding);
+  device::launch_rows<T>(kernel, {rows, cols, wide}, x, gain, y, inv_rms, rows, cols, static_cast<compute_t<T>>(eps), rounding);
 }
 
 /// dy, x [rows, cols], gain [cols], inv_rms [rows] -> dx [rows, cols], which may be dy, and dgain [cols].
 template <class T>
 void rms_norm_backward(const T* dy, const T* x, const T* gain, const compute_t<T>* inv_rms, T* dx, compute_t<T>* dgain, std::int64_t rows,
                        std::int64_t cols, bool add_dx, bool add_dgain) {
-  const device::PartialSums<compute_t<T>> sums(1, rows, cols);
   const bool wide = device::accessible_wide<T>(cols, dy, x, gain, dx);
+  const device::PartialSums<compute_t<T>> sums(1, {rows, cols, wide});
   const auto kernel = wide ? device::rms_norm_backward<T, device::full_width<T>> : device::rms_norm_backward<T, 1>;
-  device::launch_summed_rows<T>(kernel, sums, wide, dy, x, gain, inv_rms, dx, sums.data(0), rows, cols, add_dx, sums.in_shared());
+  sums.template launch_parts<T>(kernel, dy, x, gain, inv_rms, dx, sums.data(0), rows, cols, add_dx, sums.in_shared());
   sums.total(0, dgain, add_dgain);
 }
 

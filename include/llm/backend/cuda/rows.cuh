@@ -24,20 +24,30 @@ inline constexpr std::size_t most_shared_bytes = 48 * 1024;
 template <class C>
 inline constexpr std::size_t scratch_bytes = 32 * sizeof(C);
 
-/// Whole warps for one row, 256 threads at most.
-template <class T>
-unsigned row_threads(std::int64_t cols, bool wide) {
-  const std::int64_t packs = wide ? cols / full_width<T> : cols;
-  return static_cast<unsigned>((std::min)((packs + 31) / 32 * 32, std::int64_t{256}));
-}
+/// Rows [rows, cols] that a kernel takes, 16 bytes at a time if `wide`, and the function that starts it, for the error message.
+struct Rows {
+  std::int64_t rows, cols;
+  bool wide;
+  const char* caller;
+  Rows(std::int64_t rows_, std::int64_t cols_, bool wide_, const char* caller_ = __builtin_FUNCTION())
+      : rows(rows_), cols(cols_), wide(wide_), caller(caller_) {}
 
-/// Starts a kernel whose blocks take one row at a time, with scratch for block_sum of compute_t<T>. Nothing happens when there are no
-/// elements.
+  bool empty() const { return rows == 0 || cols == 0; }
+
+  /// Whole warps for one row of T, 256 threads at most.
+  template <class T>
+  unsigned threads() const {
+    const std::int64_t packs = wide ? cols / full_width<T> : cols;
+    return static_cast<unsigned>(std::clamp((packs + 31) / 32 * 32, std::int64_t{32}, std::int64_t{256}));
+  }
+};
+
+/// Starts a kernel whose blocks take one row at a time, with scratch for block_sum of compute_t<T>. Nothing happens when there are no rows.
 template <class T, class... P>
-void launch_rows(void (*kernel)(P...), std::int64_t rows, std::int64_t cols, bool wide, std::type_identity_t<P>... arguments) {
-  if (rows == 0 || cols == 0) return;
-  launch(kernel, static_cast<unsigned>((std::min)(rows, most_row_blocks)), row_threads<T>(cols, wide), scratch_bytes<compute_t<T>>,
-         arguments...);
+void launch_rows(void (*kernel)(P...), const Rows& rows, std::type_identity_t<P>... arguments) {
+  if (rows.rows == 0) return;
+  const auto blocks = static_cast<unsigned>((std::min)(rows.rows, most_row_blocks));
+  launch(kernel, {blocks, rows.caller}, rows.threads<T>(), scratch_bytes<compute_t<T>>, arguments...);
 }
 
 /// total [cols] = the sum of parts [count, cols] over the parts, in a fixed order. A block of 32 x lanes threads has 32 columns.
@@ -61,36 +71,36 @@ static __global__ void sum_of_parts(const C* parts, C* total, std::int64_t count
 template <class C>
 class PartialSums {
  public:
-  PartialSums(std::int64_t count, std::int64_t rows, std::int64_t cols) : count_(count), cols_(cols), parts_((std::min)(rows, most_parts)) {
-    if (parts_ > 0 && cols > 0) memory_ = llm::detail::Pool<CudaMemory>::instance().allocate(bytes(count * parts_));
+  PartialSums(std::int64_t count, const Rows& rows) : count_(count), rows_(rows), blocks_((std::min)(rows.rows, most_parts)) {
+    if (!rows.empty()) memory_ = llm::detail::Pool<CudaMemory>::instance().allocate(bytes(count * blocks_));
   }
 
   /// Where the parts [blocks, cols] of sum number `which` go.
-  C* data(std::int64_t which) const { return memory_ ? static_cast<C*>(memory_->data) + which * parts_ * cols_ : nullptr; }
-  std::int64_t blocks() const { return parts_; }
-  std::int64_t cols() const { return cols_; }
+  C* data(std::int64_t which) const { return memory_ ? static_cast<C*>(memory_->data) + which * blocks_ * rows_.cols : nullptr; }
   /// Whether a block has room for one part of each sum in shared memory, behind the scratch.
   bool in_shared() const { return scratch_bytes<C> + bytes(count_) <= most_shared_bytes; }
-  std::size_t shared_bytes() const { return scratch_bytes<C> + (in_shared() ? bytes(count_) : 0); }
+
+  /// Starts the kernel that makes the parts, on rows of T. Nothing happens when there are no elements.
+  template <class T, class... P>
+  void launch_parts(void (*kernel)(P...), std::type_identity_t<P>... arguments) const {
+    if (rows_.empty()) return;
+    launch(kernel, {static_cast<unsigned>(blocks_), rows_.caller}, rows_.threads<T>(), scratch_bytes<C> + (in_shared() ? bytes(count_) : 0),
+           arguments...);
+  }
 
   /// result [cols] = sum number `which`, or its addition to what is there.
   void total(std::int64_t which, C* result, bool add) const {
-    if (cols_ == 0) return;
-    launch(sum_of_parts<C>, static_cast<unsigned>((cols_ + 31) / 32), dim3(32, 8), 256 * sizeof(C), data(which), result, parts_, cols_,
-           add);
+    if (rows_.cols == 0) return;
+    launch(sum_of_parts<C>, {static_cast<unsigned>((rows_.cols + 31) / 32), rows_.caller}, dim3(32, 8), 256 * sizeof(C), data(which),
+           result, blocks_, rows_.cols, add);
   }
 
  private:
-  std::size_t bytes(std::int64_t rows) const { return static_cast<std::size_t>(rows * cols_) * sizeof(C); }
-  std::int64_t count_, cols_, parts_;
+  std::size_t bytes(std::int64_t rows) const { return static_cast<std::size_t>(rows * rows_.cols) * sizeof(C); }
+  std::int64_t count_;
+  Rows rows_;
+  std::int64_t blocks_;
   llm::detail::BufferRef memory_;
 };
-
-/// Starts the kernel that makes the parts. Nothing happens when there are no elements.
-template <class T, class... P>
-void launch_summed_rows(void (*kernel)(P...), const PartialSums<compute_t<T>>& sums, bool wide, std::type_identity_t<P>... arguments) {
-  if (sums.blocks() == 0 || sums.cols() == 0) return;
-  launch(kernel, static_cast<unsigned>(sums.blocks()), row_threads<T>(sums.cols(), wide), sums.shared_bytes(), arguments...);
-}
 
 }  // namespace llm::device
