@@ -6,6 +6,7 @@
 #include <llm/backend/cuda/activation.cuh>
 #include <llm/backend/cuda/cross_entropy.cuh>
 #include <llm/backend/cuda/elementwise.cuh>
+#include <llm/backend/cuda/embedding.cuh>
 #include <llm/backend/cuda/indices.cuh>
 #include <llm/backend/cuda/layer_norm.cuh>
 #include <llm/backend/cuda/memory.hpp>
@@ -18,7 +19,7 @@ namespace llm {
 
 /// Kernels for NVIDIA GPUs, with the signatures of backend_for<Cuda, T>; T is float, double or bf16. What is here of that list: fill,
 /// copy, convert, add, accumulate, scale, RMSNorm, LayerNorm, rotary embedding, the activations, softmax and
-/// cross-entropy with the check of its targets. Results do not depend on the device.
+/// cross-entropy, the embedding, and the checks of indices. Results do not depend on the device.
 /// Calls throw CudaError and return before the device is done; copies through `memory` wait for it.
 struct Cuda {
   using memory = CudaMemory;
@@ -45,6 +46,14 @@ struct Cuda {
   // clang-format on
 
   // The type of the indices comes from the arguments.
+  template <class T, class Index>
+  static void embedding_forward(const Index* ids, const T* table, T* y, std::int64_t n, std::int64_t D) {
+    cuda::embedding_forward<T>(ids, table, y, n, D);
+  }
+  template <class T, class Index>
+  static void embedding_backward(const Index* ids, const T* dy, compute_t<T>* dtable, std::int64_t n, std::int64_t V, std::int64_t D) {
+    cuda::embedding_backward<T>(ids, dy, dtable, n, V, D);
+  }
   template <class Index>
   static std::int64_t index_outside(const Index* ids, std::int64_t n, std::int64_t V) {
     return cuda::index_outside(ids, n, V);
