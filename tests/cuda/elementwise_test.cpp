@@ -93,6 +93,17 @@ void check_gated(Activation kind, std::int64_t n, bool add, std::size_t offset) 
   check_close(d_dup.values(), dup);
 }
 
+/// Both gradients in one array: the second is added to the first.
+template <class T>
+void check_gated_on_one(std::int64_t n, std::size_t offset, bool add) {
+  const auto dy = random_values<T>(n, 1), x = random_values<T>(n, 2);
+  std::vector<T> dx = random_values<T>(n, 3);
+  DeviceArray<T> d_dy(dy), d_x(x, offset), d_dx(add ? dx : unread<T>(dx.size()));
+  reference::gated_backward<T>(Activation::silu, dy.data(), x.data(), x.data(), dx.data(), dx.data(), nullptr, n, add, true);
+  Cuda::gated_backward<T>(Activation::silu, d_dy.data(), d_x.data(), d_x.data(), d_dx.data(), d_dx.data(), nullptr, n, add, true);
+  check_close(d_dx.values(), dx);
+}
+
 /// In place when not `add`.
 template <class T>
 void check_rope(llm::RopeArgs args, bool with_starts, bool add) {
@@ -139,6 +150,10 @@ void check_all_activations() {
         check_gated<T>(kind, n, false, 0);
         check_gated<T>(kind, n, true, 1);
       }
+    for (const std::size_t offset : {0u, 1u}) {
+      check_gated_on_one<T>(64, offset, true);
+      check_gated_on_one<T>(64, offset, false);
+    }
   });
 }
 

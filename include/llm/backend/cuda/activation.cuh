@@ -53,7 +53,8 @@ static __global__ void activation_backward(Activation kind, const T* dy, const T
   }
 }
 
-/// dgate[i] = dy[i] up[i] f'(gate[i]), dup[i] = dy[i] f(gate[i]), and y[i] = f(gate[i]) up[i] unless y is null. y may be dy.
+/// dgate[i] = dy[i] up[i] f'(gate[i]), dup[i] = dy[i] f(gate[i]), and y[i] = f(gate[i]) up[i] unless y is null. y may be dy,
+/// and dgate dup.
 template <class T, int Width>
 static __global__ void gated_backward(Activation kind, const T* dy, const T* gate, const T* up, T* dgate, T* dup, T* y, std::int64_t n,
                                       bool add_dgate, bool add_dup) {
@@ -67,16 +68,19 @@ static __global__ void gated_backward(Activation kind, const T* dy, const T* gat
   P* const out = reinterpret_cast<P*>(y);
   for (std::int64_t i = first_of_grid(); i < n / Width; i += threads_of_grid()) {
     const P d = d_out[i], g = gates[i], u = ups[i];
-    P d_gate = add_dgate ? d_gates[i] : P{}, d_up = add_dup ? d_ups[i] : P{}, value;
+    P d_gate = add_dgate ? d_gates[i] : P{}, value;
+    Pack<C, Width> of_up;
     for (int j = 0; j < Width; ++j) {
       const C slope = static_cast<C>(d.values[j]), factor = static_cast<C>(u.values[j]);
       const reference::ValueAndSlope<C> f = reference::activate(kind, static_cast<C>(g.values[j]));
       reference::store(d_gate.values[j], slope * factor * f.slope, add_dgate);
-      reference::store(d_up.values[j], slope * f.value, add_dup);
+      of_up.values[j] = slope * f.value;
       value.values[j] = static_cast<T>(f.value * factor);
     }
     if (y != nullptr) out[i] = value;
     d_gates[i] = d_gate;
+    P d_up = add_dup ? d_ups[i] : P{};  // read now: it may be what was written to d_gates
+    for (int j = 0; j < Width; ++j) reference::store(d_up.values[j], of_up.values[j], add_dup);
     d_ups[i] = d_up;
   }
 }
