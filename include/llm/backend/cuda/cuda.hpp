@@ -10,6 +10,8 @@
 #include <llm/backend/cuda/indices.cuh>
 #include <llm/backend/cuda/layer_norm.cuh>
 #include <llm/backend/cuda/memory.hpp>
+#include <llm/backend/cuda/optimizer.cuh>
+#include <llm/backend/cuda/reduce.cuh>
 #include <llm/backend/cuda/rms_norm.cuh>
 #include <llm/backend/cuda/rope.cuh>
 #include <llm/backend/cuda/softmax.cuh>
@@ -19,7 +21,7 @@ namespace llm {
 
 /// Kernels for NVIDIA GPUs, with the signatures of backend_for<Cuda, T>; T is float, double or bf16. What is here of that list: fill,
 /// copy, convert, add, accumulate, scale, RMSNorm, LayerNorm, rotary embedding, the activations, softmax and
-/// cross-entropy, the embedding, and the checks of indices. Results do not depend on the device.
+/// cross-entropy, the embedding, the checks of indices, sums and AdamW. Results do not depend on the device.
 /// Calls throw CudaError and return before the device is done; copies through `memory` wait for it.
 struct Cuda {
   using memory = CudaMemory;
@@ -43,6 +45,9 @@ struct Cuda {
   template <class T> static constexpr auto layer_norm_backward = cuda::layer_norm_backward<T>;
   template <class T> static constexpr auto softmax_forward = cuda::softmax_forward<T>;
   template <class T> static constexpr auto softmax_backward = cuda::softmax_backward<T>;
+  template <class T> static constexpr auto sum = cuda::sum<T>;
+  template <class T> static constexpr auto sum_of_squares = cuda::sum_of_squares<T>;
+  template <class T> static constexpr auto adamw = cuda::adamw<T>;
   // clang-format on
 
   // The type of the indices comes from the arguments.

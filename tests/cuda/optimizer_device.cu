@@ -1,0 +1,2 @@
+// The kernels' test as nvcc compiles it, for a GPU.
+#include "optimizer_test.cpp"
