@@ -27,16 +27,6 @@ using llm_test::same_bits;
 using llm_test::unread;
 using llm_test::widened;
 
-// The signatures of the backend concept.
-template <class B, class T>
-concept has_rms_norm = requires(T* y, const T* x, llm::compute_t<T>* stat, const llm::compute_t<T>* cstat, std::int64_t n, bool add,
-                                double s) {
-  B::template rms_norm_forward<T>(x, x, y, stat, n, n, s, Rounding::round_then_gain);
-  B::template rms_norm_backward<T>(x, x, x, cstat, y, stat, n, n, add, add);
-};
-static_assert(has_rms_norm<Cuda, float> && has_rms_norm<Cuda, double> && has_rms_norm<Cuda, bf16>);
-static_assert(llm::memory_space<Cuda::memory>);
-
 struct Sizes {
   std::int64_t rows, cols;
 };

@@ -27,6 +27,7 @@ struct Cuda {
   using memory = CudaMemory;
   static constexpr const char* name = "cuda";
 
+  // nvcc 13.0 translates a call of these wrongly outside templates once a concept has named the same specialisation; ops call them inside.
   // clang-format off
   template <class T> static constexpr auto fill = cuda::fill<T>;
   template <class T> static constexpr auto copy = cuda::copy<T>;
