@@ -133,7 +133,7 @@ TEST_CASE("LayerNorm gives the same bits in every thread order") {
 TEST_CASE("LayerNorm covers more rows than parts, and rows too wide for shared memory") {
   if (!can_run()) return;
   // 33 columns take two warps, so that a block sum that is not over when the next row begins shows
-  check_backward(Case<float>(515, 33), false);
+  if (llm_test::many_threads) check_backward(Case<float>(515, 33), false);
   const Case<float> wide(2, 6'148);
   check_forward(wide, 0);
   check_backward(wide, true);

@@ -29,6 +29,13 @@ inline bool can_run() {
   return false;
 }
 
+/// Whether a test may start a hundred thousand threads: under ThreadSanitizer they take half a minute.
+#if defined(__CUDACC__)
+inline constexpr bool many_threads = true;
+#else
+inline constexpr bool many_threads = !CUDA_EMULATOR_TSAN;
+#endif
+
 /// Runs a test in each order of threads (ThreadSanitizer: the random one finds what the others find), or once on a device.
 template <class F>
 void in_each_order(F test) {
