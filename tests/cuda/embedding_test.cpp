@@ -12,7 +12,6 @@
 #include <llm/backend/cuda/sort.cuh>
 #include <llm/backend/reference/embedding.hpp>
 #include <llm/core/dtype.hpp>
-#include <llm/core/rng.hpp>
 
 namespace {
 
