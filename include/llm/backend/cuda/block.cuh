@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <llm/backend/cuda/launch.hpp>
+#include <llm/detail/platform.hpp>
 
 namespace llm::device {
 
@@ -19,10 +20,16 @@ struct alignas(sizeof(T) * Width) Pack {
 template <class T>
 inline constexpr int full_width = static_cast<int>(16 / sizeof(T));
 
+/// Whether 16 bytes can be accessed at these addresses, null among them.
+template <class... P>
+LLM_HOST_DEVICE bool aligned(const P*... addresses) {
+  return ((reinterpret_cast<std::uintptr_t>(addresses) % 16 == 0) && ...);
+}
+
 /// Whether rows of `cols` elements that begin at these pointers can be accessed 16 bytes at a time.
 template <class T, class... P>
 bool accessible_wide(std::int64_t cols, const P*... rows) {
-  return cols % full_width<T> == 0 && ((reinterpret_cast<std::uintptr_t>(rows) % 16 == 0) && ...);
+  return cols % full_width<T> == 0 && aligned(rows...);
 }
 
 /// a + b

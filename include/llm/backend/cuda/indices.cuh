@@ -7,7 +7,7 @@
 #include <llm/backend/cuda/block.cuh>
 #include <llm/backend/cuda/memory.hpp>
 #include <llm/backend/cuda/rows.cuh>
-#include <llm/tensor/storage.hpp>
+#include <llm/backend/cuda/scratch.cuh>
 
 namespace llm::device {
 
@@ -45,11 +45,10 @@ struct ScannedIndices {
   ScannedIndices(const Index* indices, std::int64_t n, const IndexRange& range) {
     if (n == 0) return;
     std::int64_t result[2] = {};
-    const auto memory = llm::detail::Pool<CudaMemory>::instance().allocate(sizeof(result));
+    const Scratch<std::int64_t> on_device(2);
     const std::int64_t threads = (std::min)((n + 31) / 32 * 32, std::int64_t{1024});
-    launch(scan_indices<Index>, 1u, static_cast<unsigned>(threads), scratch_bytes<std::int64_t>, indices, n, range,
-           static_cast<std::int64_t*>(memory->data));
-    CudaMemory::copy_to_host(result, memory->data, sizeof(result));
+    launch(scan_indices<Index>, 1u, static_cast<unsigned>(threads), scratch_bytes<std::int64_t>, indices, n, range, on_device.data());
+    CudaMemory::copy_to_host(result, on_device.data(), sizeof(result));
     count = result[0];
     if (result[1] > 0) outside = n - result[1];
   }

@@ -9,7 +9,7 @@
 
 #include <llm/backend/cuda/block.cuh>
 #include <llm/backend/cuda/memory.hpp>
-#include <llm/tensor/storage.hpp>
+#include <llm/backend/cuda/scratch.cuh>
 
 namespace llm::device {
 
@@ -49,12 +49,6 @@ static __device__ Chunk<Part> chunk_of(const PartList<Part>& list, std::int64_t 
   return {part, first, part.n - first < chunk_elements ? part.n - first : chunk_elements};
 }
 
-/// Whether 16 bytes can be accessed at these addresses. Null is allowed.
-template <class... P>
-static __device__ bool aligned(const P*... pointers) {
-  return ((reinterpret_cast<std::uintptr_t>(pointers) % 16 == 0) && ...);
-}
-
 /// A list of parts, in device memory while this lives.
 template <class Part>
 class DeviceParts {
@@ -64,24 +58,25 @@ class DeviceParts {
     for (std::int64_t i = 0; i < count; ++i) begins.push_back(begins.back() + (parts[i].n + chunk_elements - 1) / chunk_elements);
     chunks_ = begins.back();
     if (chunks_ == 0) return;
-    parts_ = copied(parts, static_cast<std::size_t>(count));
-    begins_ = copied(begins.data(), begins.size());
+    parts_ = copied(parts, count);
+    begins_ = copied(begins.data(), count + 1);
   }
 
   std::int64_t chunks() const { return chunks_; }
   /// How many blocks take the chunks in turn.
   unsigned blocks() const { return static_cast<unsigned>((std::min)(chunks_, most_chunk_blocks)); }
-  PartList<Part> list() const { return {static_cast<const Part*>(parts_->data), static_cast<const std::int64_t*>(begins_->data), count_}; }
+  PartList<Part> list() const { return {parts_.data(), begins_.data(), count_}; }
 
  private:
   template <class X>
-  static llm::detail::BufferRef copied(const X* values, std::size_t n) {
-    llm::detail::BufferRef buffer = llm::detail::Pool<CudaMemory>::instance().allocate(n * sizeof(X));
-    CudaMemory::copy_from_host(buffer->data, values, n * sizeof(X));
-    return buffer;
+  static Scratch<X> copied(const X* values, std::int64_t n) {
+    Scratch<X> copy(n);
+    CudaMemory::copy_from_host(copy.data(), values, static_cast<std::size_t>(n) * sizeof(X));
+    return copy;
   }
   std::int64_t count_, chunks_ = 0;
-  llm::detail::BufferRef parts_, begins_;
+  Scratch<Part> parts_;
+  Scratch<std::int64_t> begins_;
 };
 
 }  // namespace llm::device

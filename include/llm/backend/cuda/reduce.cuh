@@ -9,7 +9,7 @@
 #include <llm/backend/cuda/block.cuh>
 #include <llm/backend/cuda/parts.cuh>
 #include <llm/backend/cuda/rows.cuh>
-#include <llm/tensor/storage.hpp>
+#include <llm/backend/cuda/scratch.cuh>
 
 namespace llm::device {
 
@@ -47,11 +47,9 @@ double sum_of_terms(const Elements<T>* arrays, std::int64_t count, Term term) {
   const DeviceParts<Elements<T>> parts(arrays, count);
   if (parts.chunks() == 0) return 0;
   std::vector<double> sums(parts.blocks());
-  const std::size_t bytes = sums.size() * sizeof(double);
-  const auto memory = llm::detail::Pool<CudaMemory>::instance().allocate(bytes);
-  launch(sum_chunks<T, Term>, parts.blocks(), chunk_threads, scratch_bytes<double>, parts.list(), parts.chunks(), term,
-         static_cast<double*>(memory->data));
-  CudaMemory::copy_to_host(sums.data(), memory->data, bytes);
+  const Scratch<double> on_device(parts.blocks());
+  launch(sum_chunks<T, Term>, parts.blocks(), chunk_threads, scratch_bytes<double>, parts.list(), parts.chunks(), term, on_device.data());
+  CudaMemory::copy_to_host(sums.data(), on_device.data(), sums.size() * sizeof(double));
   double total = 0;
   for (const double sum : sums) total += sum;
   return total;

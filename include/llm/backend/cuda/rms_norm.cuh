@@ -10,6 +10,7 @@
 #include <llm/backend/concept.hpp>
 #include <llm/backend/cuda/block.cuh>
 #include <llm/backend/cuda/rows.cuh>
+#include <llm/backend/reference/store.hpp>
 #include <llm/core/dtype.hpp>
 
 namespace llm::device {
@@ -79,7 +80,7 @@ static __global__ void rms_norm_backward(const T* dy, const T* x, const T* gain,
       for (int j = 0; j < Width; ++j) {
         const C n = static_cast<C>(a.values[j]) * inverse;
         const C slope = inverse * (static_cast<C>(d.values[j]) * static_cast<C>(g.values[j]) - n * mean);
-        b.values[j] = static_cast<T>(static_cast<C>(b.values[j]) + slope);
+        reference::store(b.values[j], slope, add_dx);
         sums[i * Width + j] += static_cast<C>(d.values[j]) * n;
       }
       d_in[i] = b;

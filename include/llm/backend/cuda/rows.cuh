@@ -10,9 +10,8 @@
 #include <type_traits>
 
 #include <llm/backend/cuda/block.cuh>
-#include <llm/backend/cuda/memory.hpp>
+#include <llm/backend/cuda/scratch.cuh>
 #include <llm/core/dtype.hpp>
-#include <llm/tensor/storage.hpp>
 
 namespace llm::device {
 
@@ -71,12 +70,11 @@ static __global__ void sum_of_parts(const C* parts, C* total, std::int64_t count
 template <class C>
 class PartialSums {
  public:
-  PartialSums(std::int64_t count, const Rows& rows) : count_(count), rows_(rows), blocks_((std::min)(rows.rows, most_parts)) {
-    if (!rows.empty()) memory_ = llm::detail::Pool<CudaMemory>::instance().allocate(bytes(count * blocks_));
-  }
+  PartialSums(std::int64_t count, const Rows& rows)
+      : count_(count), rows_(rows), blocks_((std::min)(rows.rows, most_parts)), parts_(count * blocks_ * rows.cols) {}
 
   /// Where the parts [blocks, cols] of sum number `which` go.
-  C* data(std::int64_t which) const { return memory_ ? static_cast<C*>(memory_->data) + which * blocks_ * rows_.cols : nullptr; }
+  C* data(std::int64_t which) const { return parts_.data() + which * blocks_ * rows_.cols; }
   /// Whether a block has room for one part of each sum in shared memory, behind the scratch.
   bool in_shared() const { return scratch_bytes<C> + bytes(count_) <= most_shared_bytes; }
 
@@ -100,7 +98,7 @@ class PartialSums {
   std::int64_t count_;
   Rows rows_;
   std::int64_t blocks_;
-  llm::detail::BufferRef memory_;
+  Scratch<C> parts_;
 };
 
 }  // namespace llm::device

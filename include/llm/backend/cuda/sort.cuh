@@ -6,8 +6,7 @@
 #include <utility>
 
 #include <llm/backend/cuda/block.cuh>
-#include <llm/backend/cuda/memory.hpp>
-#include <llm/tensor/storage.hpp>
+#include <llm/backend/cuda/scratch.cuh>
 
 namespace llm::device {
 
@@ -62,24 +61,20 @@ class SortedIds {
     if (n == 0) return;
     constexpr std::int64_t block = 256;
     const auto blocks = static_cast<unsigned>((n + block - 1) / block);
-    keys_ = allocate(n);
-    launch(sort_in_blocks<Index>, blocks, static_cast<unsigned>(block), block * sizeof(std::uint64_t), ids, data(keys_), n);
+    keys_ = Scratch<std::uint64_t>(n);
+    launch(sort_in_blocks<Index>, blocks, static_cast<unsigned>(block), block * sizeof(std::uint64_t), ids, keys_.data(), n);
     if (n <= block) return;
-    llm::detail::BufferRef merged = allocate(n);
+    Scratch<std::uint64_t> merged(n);
     for (std::int64_t run = block; run < n; run *= 2) {
-      launch(merge_runs, blocks, static_cast<unsigned>(block), 0, data(keys_), data(merged), n, run);
+      launch(merge_runs, blocks, static_cast<unsigned>(block), 0, keys_.data(), merged.data(), n, run);
       std::swap(keys_, merged);
     }
   }
 
-  const std::uint64_t* keys() const { return keys_ ? data(keys_) : nullptr; }
+  const std::uint64_t* keys() const { return keys_.data(); }
 
  private:
-  static llm::detail::BufferRef allocate(std::int64_t n) {
-    return llm::detail::Pool<CudaMemory>::instance().allocate(static_cast<std::size_t>(n) * sizeof(std::uint64_t));
-  }
-  static std::uint64_t* data(const llm::detail::BufferRef& buffer) { return static_cast<std::uint64_t*>(buffer->data); }
-  llm::detail::BufferRef keys_;
+  Scratch<std::uint64_t> keys_;
 };
 
 }  // namespace llm::device
