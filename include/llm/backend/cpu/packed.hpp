@@ -70,9 +70,9 @@ void pack_tile(const Byte* code, int row, Byte* tile) {
 
 /// Blocks of 32 codes of 4 bits: byte i of their last 16 has codes i and i + 16, as the word of a tile that it is part of has them.
 template <class Codes>
-inline constexpr bool lies_as_tile = Codes::elements == tile_cols&& Codes::bits == 4;
+inline constexpr bool lies_as_tile = (Codes::elements == tile_cols) && (Codes::bits == 4);
 
-/// Puts such a block into a tile, at a fifth of what cutting its codes apart takes.
+/// Puts such a block into a tile, at a fifteenth of what cutting its codes apart takes.
 template <class Codes>
 void copy_tile(const Byte* block, int row, Byte* tile) {
   for (int j = 0; j < 4; ++j) std::memcpy(tile + quad_bytes * j + 4 * row, block + Codes::bytes - 16 + 4 * j, 4);
